@@ -114,13 +114,10 @@ async fn added(
     kinds: &'static [FileKind],
 ) -> Result<Vec<Added>, StoreError> {
     let rows = site.store.read(sql, &[Value::Int(after), Value::Int(MOST)]).await?;
-    let files = site.files.clone();
-    let of = move |row: &Row| {
-        let files = files.lengths(row.text(2), kinds);
-        Added { id: row.int(0), name: row.text(1).to_owned(), files }
-    };
-    let looked = tokio::task::spawn_blocking(move || rows.iter().map(of).collect());
-    looked.await.map_err(|why| StoreError::Refused(why.into()))
+    let owners = rows.iter().map(|row| row.text(2).to_owned()).collect();
+    let lengths = site.files.lengths(owners, kinds).await.map_err(|why| StoreError::Refused(why.into()))?;
+    let of = |(row, files): (&Row, _)| Added { id: row.int(0), name: row.text(1).to_owned(), files };
+    Ok(rows.iter().zip(lengths).map(of).collect())
 }
 
 /// Whether a login name is free.

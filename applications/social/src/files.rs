@@ -1,13 +1,16 @@
-//! Pictures and documents: files in a folder, and their made-up contents.
+//! Pictures and documents: files in a folder or a bucket, and their made-up contents.
 
 use std::io;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use barograph_bucket::Bucket;
 use barograph_data::Streams;
 use barograph_data::pictures::{PictureSize, Pictures};
 use bytes::Bytes;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use object_store::ObjectStoreExt as _;
 use rand::Rng as _;
 
 /// Subfolders: a folder of tens of thousands of files is slow to list.
@@ -125,55 +128,146 @@ pub(crate) fn owner(letter: char, number: u64) -> String {
     format!("{letter}{}", number + 1)
 }
 
-/// The folder of the files.
+/// A place for the files. A URL may hold a secret, hence no `Debug`.
+#[derive(Clone)]
+pub enum FilePlace {
+    /// A folder, made if there is none.
+    Folder(PathBuf),
+    /// A bucket that exists, `s3://[KEY:SECRET@]BUCKET[/PREFIX][?endpoint=http://HOST:PORT&region=NAME]`.
+    Bucket(String),
+}
+
+impl FilePlace {
+    /// The place in a text: the URL of a bucket, or a folder, which may be a file:// URL.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        if text.starts_with("s3://") {
+            FilePlace::Bucket(text.to_owned())
+        } else {
+            FilePlace::Folder(text.strip_prefix("file://").unwrap_or(text).into())
+        }
+    }
+
+    /// The place in words, without a secret.
+    ///
+    /// # Errors
+    /// For an invalid URL, which the message does not have.
+    pub fn title(&self) -> io::Result<String> {
+        match self {
+            FilePlace::Folder(folder) => Ok(folder.display().to_string()),
+            FilePlace::Bucket(url) => Ok(Bucket::open(url).map_err(io::Error::other)?.title),
+        }
+    }
+}
+
+/// Object that need not exist, to see whether a bucket can be read.
+const NO_FILE: &str = "none";
+
+/// Objects of a bucket that are written or looked for at once.
+const AT_ONCE: usize = 16;
+
+/// The place of the files.
 #[derive(Clone, Debug)]
-pub(crate) struct Files(PathBuf);
+pub(crate) enum Files {
+    Folder(PathBuf),
+    Bucket(Bucket),
+}
+
+/// Name of the subfolder of a file; `None` for a name that no file has.
+fn subfolder(name: &str) -> Option<String> {
+    let is_of_name =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
+    if !name.bytes().all(is_of_name) || !name.starts_with(|first: char| first.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let stem = name.split(['-', '.']).next().unwrap_or_default();
+    let sum = stem.bytes().fold(0_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+    Some((sum % FOLDERS).to_string())
+}
+
+/// The name of a file of an owner, after that of its subfolder.
+fn named(owner: &str, kind: FileKind) -> io::Result<(String, String)> {
+    let name = format!("{owner}{}", kind.suffix());
+    let folder = subfolder(&name).ok_or(io::ErrorKind::InvalidFilename)?;
+    Ok((folder, name))
+}
 
 impl Files {
-    /// Opens a folder, and makes its subfolders.
-    pub(crate) fn open(folder: &Path) -> io::Result<Self> {
-        for number in 0..FOLDERS {
-            std::fs::create_dir_all(folder.join(number.to_string()))?;
+    /// Opens a folder, and makes its subfolders; or a bucket at a URL of S3, which must exist before the first file.
+    pub(crate) fn open(place: &FilePlace) -> io::Result<Self> {
+        match place {
+            FilePlace::Folder(folder) => {
+                for number in 0..FOLDERS {
+                    std::fs::create_dir_all(folder.join(number.to_string()))?;
+                }
+                Ok(Files::Folder(folder.clone()))
+            }
+            FilePlace::Bucket(url) => Ok(Files::Bucket(Bucket::open(url).map_err(io::Error::other)?)),
         }
-        Ok(Files(folder.to_owned()))
     }
 
-    /// The path of a file; `None` for a name that no file has.
-    pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
-        let is_of_name =
-            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
-        if !name.bytes().all(is_of_name) || !name.starts_with(|first: char| first.is_ascii_alphanumeric()) {
-            return None;
+    /// Checks that a bucket exists and can be read.
+    pub(crate) async fn check(&self) -> io::Result<()> {
+        match self {
+            Files::Folder(_) => Ok(()),
+            Files::Bucket(bucket) => bucket.check(&bucket.path([NO_FILE])).await.map_err(io::Error::other),
         }
-        let stem = name.split(['-', '.']).next().unwrap_or_default();
-        let sum = stem.bytes().fold(0_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
-        Some(self.0.join((sum % FOLDERS).to_string()).join(name))
     }
 
-    fn of(&self, owner: &str, kind: FileKind) -> io::Result<PathBuf> {
-        let path = self.path(&format!("{owner}{}", kind.suffix()));
-        path.ok_or_else(|| io::ErrorKind::InvalidFilename.into())
+    /// Reads a file by its name; `None` if there is none.
+    pub(crate) async fn read(&self, name: &str) -> io::Result<Option<Bytes>> {
+        let Some(subfolder) = subfolder(name) else { return Ok(None) };
+        let read = match self {
+            Files::Folder(folder) => tokio::fs::read(folder.join(subfolder).join(name)).await.map(Bytes::from),
+            Files::Bucket(bucket) => {
+                let read = async { bucket.store.get(&bucket.path([&*subfolder, name])).await?.bytes().await };
+                read.await.map_err(io::Error::from)
+            }
+        };
+        match read {
+            Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
+            read => read.map(Some),
+        }
     }
 
     /// Writes a file of an owner, whose name begins its own.
     pub(crate) async fn write(&self, owner: &str, kind: FileKind, bytes: Bytes) -> io::Result<()> {
-        tokio::fs::write(self.of(owner, kind)?, bytes).await
+        let (subfolder, name) = named(owner, kind)?;
+        match self {
+            Files::Folder(folder) => tokio::fs::write(folder.join(subfolder).join(name), bytes).await,
+            Files::Bucket(bucket) => {
+                let path = bucket.path([&*subfolder, &*name]);
+                Ok(bucket.store.put(&path, bytes.into()).await.map(drop)?)
+            }
+        }
     }
 
-    /// Writes files of several owners, made by their numbers, on a thread that may block.
+    /// Writes files of several owners, made by their numbers.
     pub(crate) async fn fill(
         &self,
         maker: &Arc<FileMaker>,
         (letter, kinds): (char, &'static [FileKind]),
         numbers: Range<u64>,
     ) -> io::Result<()> {
-        let (files, maker) = (self.clone(), Arc::clone(maker));
+        let Files::Folder(folder) = self else {
+            let of = |number| kinds.iter().map(move |kind| (number, *kind));
+            let all: Vec<(u64, FileKind)> = numbers.flat_map(of).collect();
+            let writes = all.into_iter().map(|(number, kind)| async move {
+                let mut bytes = Vec::new();
+                maker.make(kind, number, &mut bytes);
+                self.write(&owner(letter, number), kind, bytes.into()).await
+            });
+            return stream::iter(writes).buffer_unordered(AT_ONCE).try_collect().await;
+        };
+        let (folder, maker) = (folder.clone(), Arc::clone(maker));
+        // On a thread that may block.
         let work = move || -> io::Result<()> {
             let mut bytes = Vec::new();
             for number in numbers {
                 for kind in kinds {
                     maker.make(*kind, number, &mut bytes);
-                    std::fs::write(files.of(&owner(letter, number), *kind)?, &bytes)?;
+                    let (subfolder, name) = named(&owner(letter, number), *kind)?;
+                    std::fs::write(folder.join(subfolder).join(name), &bytes)?;
                 }
             }
             Ok(())
@@ -183,22 +277,54 @@ impl Files {
 
     /// Removes a file of an owner, if there is one.
     pub(crate) async fn remove(&self, owner: &str, kind: FileKind) -> io::Result<()> {
-        match tokio::fs::remove_file(self.of(owner, kind)?).await {
+        let (subfolder, name) = named(owner, kind)?;
+        let removed = match self {
+            Files::Folder(folder) => tokio::fs::remove_file(folder.join(subfolder).join(name)).await,
+            Files::Bucket(bucket) => {
+                let path = bucket.path([&*subfolder, &*name]);
+                bucket.store.delete(&path).await.map_err(io::Error::from)
+            }
+        };
+        match removed {
             Err(why) if why.kind() != io::ErrorKind::NotFound => Err(why),
             _ => Ok(()),
         }
     }
 
-    /// Bytes of the files of an owner; -1 for a missing one. Blocks.
-    pub(crate) fn lengths(&self, owner: &str, kinds: &[FileKind]) -> Vec<i64> {
-        let length =
-            |kind: &FileKind| std::fs::metadata(self.of(owner, *kind)?).map(|file| file.len() as i64);
-        kinds.iter().map(|kind| length(kind).unwrap_or(-1)).collect()
+    /// Bytes of the files of owners; -1 for a missing one.
+    pub(crate) async fn lengths(&self, owners: Vec<String>, kinds: &'static [FileKind]) -> io::Result<Vec<Vec<i64>>> {
+        let all = owners.into_iter().map(async |owner| {
+            let mut lengths = Vec::with_capacity(kinds.len());
+            for kind in kinds {
+                lengths.push(self.length(&owner, *kind).await?);
+            }
+            Ok(lengths)
+        });
+        stream::iter(all).buffered(AT_ONCE).try_collect().await
+    }
+
+    async fn length(&self, owner: &str, kind: FileKind) -> io::Result<i64> {
+        let (subfolder, name) = named(owner, kind)?;
+        let found = match self {
+            Files::Folder(folder) => {
+                tokio::fs::metadata(folder.join(subfolder).join(name)).await.map(|file| file.len())
+            }
+            Files::Bucket(bucket) => {
+                let found = bucket.store.head(&bucket.path([&*subfolder, &*name])).await;
+                found.map(|object| object.size).map_err(io::Error::from)
+            }
+        };
+        match found {
+            Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(-1),
+            found => found.map(|bytes| bytes as i64),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use barograph_test_s3::{S3, SECRET};
+
     use super::*;
 
     #[test]
@@ -222,19 +348,52 @@ mod tests {
         assert_eq!((FileKind::EventPicture.bytes(1.0), FileKind::Document.bytes(1.0)), (669_128, 129_617));
     }
 
-    #[tokio::test]
-    async fn a_name_never_leaves_the_folder() {
-        let folder = tempfile::tempdir().unwrap();
-        let files = Files::open(folder.path()).unwrap();
+    #[test]
+    fn a_name_never_leaves_the_folder() {
         for name in ["../x.jpg", "/etc/passwd", "a/b.jpg", "..", ".x", "", "A.jpg", "a%2fb"] {
-            assert_eq!(files.path(name), None, "{name}");
+            assert_eq!(subfolder(name), None, "{name}");
         }
+        assert!(subfolder("e17.pdf").unwrap().parse::<u64>().unwrap() < FOLDERS);
+    }
+
+    /// Files of two owners in a place.
+    async fn are_kept_and_removed(place: &FilePlace) {
+        let files = Files::open(place).unwrap();
+        files.check().await.unwrap();
         files.write("e17", FileKind::Document, Bytes::from_static(b"abc")).await.unwrap();
-        assert_eq!(files.lengths("e17", &[FileKind::Document, FileKind::EventPicture]), [3, -1]);
-        assert!(files.path("e17.pdf").unwrap().starts_with(folder.path()));
+        let maker = Arc::new(FileMaker::new(7, 0.02));
+        files.fill(&maker, ('p', &FileKind::OF_PERSON), 3..5).await.unwrap();
+        assert_eq!(files.read("e17.pdf").await.unwrap().unwrap(), "abc");
+        let thumbnail = files.read("p5-small.jpg").await.unwrap().unwrap();
+        let mut expected = Vec::new();
+        maker.make(FileKind::PersonThumbnail, 4, &mut expected);
+        assert_eq!(thumbnail, expected);
+        for missing in ["e18.pdf", "../e17.pdf"] {
+            assert_eq!(files.read(missing).await.unwrap(), None, "{missing}");
+        }
+        let lengths = async |owner: &str, kinds| files.lengths(vec![owner.to_owned()], kinds).await.unwrap();
+        assert_eq!(lengths("e17", &FileKind::OF_EVENT).await, [[-1, -1, 3]]);
+        assert_eq!(lengths("p4", &FileKind::OF_PERSON).await, [[13_430, 5_758]]);
         for _ in 0..2 {
             files.remove("e17", FileKind::Document).await.unwrap();
         }
-        assert_eq!(files.lengths("e17", &[FileKind::Document]), [-1]);
+        assert_eq!(lengths("e17", &[FileKind::Document]).await, [[-1]]);
+    }
+
+    #[tokio::test]
+    async fn files_in_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        are_kept_and_removed(&FilePlace::Folder(folder.path().to_owned())).await;
+    }
+
+    #[tokio::test]
+    async fn files_in_a_bucket() {
+        let mut server = S3::start().await;
+        are_kept_and_removed(&FilePlace::of(&server.url())).await;
+        let missing = Files::open(&FilePlace::of(&server.url_of("nothing", SECRET))).unwrap();
+        assert_eq!(missing.check().await.unwrap_err().to_string(), "there is no such bucket");
+        let files = Files::open(&FilePlace::of(&server.url())).unwrap();
+        server.kill().await;
+        assert!(files.read("p5.jpg").await.is_err(), "a store that does not answer is no missing file");
     }
 }

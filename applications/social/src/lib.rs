@@ -2,7 +2,7 @@
 //!
 //! Pages are HTML over HTTP with their static files, and answer conditional requests. Rows are in a SQLite file, in
 //! PostgreSQL or in MariaDB, with memcached or Redis as a cache of rows before them; pictures and documents are files
-//! in a folder. The geocoder is a service of its own, which the site asks for every new address.
+//! in a folder, or objects of an S3 bucket. The geocoder is a service of its own, which the site asks for every new address.
 //!
 //! Not a server for a real site: passwords are hashed without a slow function, the fill and the checks are open to
 //! every client, and there is no TLS.
@@ -34,7 +34,7 @@ mod writer;
 
 pub use cache::CacheError;
 pub use check::{Added, Counts};
-pub use files::{FileKind, FileMaker};
+pub use files::{FileKind, FileMaker, FilePlace};
 pub use fill::{FillError, fill};
 pub use geocoder::serve as serve_geocoder;
 pub use made::{EventText, PASSWORD, PersonText, tag_name, user_name};

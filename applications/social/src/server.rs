@@ -255,11 +255,14 @@ async fn static_file(State(server): Shared, Path(name): Path<String>, head: Head
 }
 
 async fn file(State(server): Shared, Path(name): Path<String>, head: HeaderMap) -> Response {
-    let Some(path) = server.site.files.path(&name) else { return failed(PageError::Missing) };
-    let Ok(bytes) = tokio::fs::read(path).await else { return failed(PageError::Missing) };
+    let bytes = match server.site.files.read(&name).await {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return failed(PageError::Missing),
+        Err(why) => return failed(PageError::Store(StoreError::Refused(why.into()))),
+    };
     let media_type = if name.ends_with(".pdf") { "application/pdf" } else { "image/jpeg" };
     let tag = format!("\"{name}-{:x}\"", bytes.len());
-    unchanging(&head, (&tag, media_type), bytes.into())
+    unchanging(&head, (&tag, media_type), bytes)
 }
 
 #[derive(Deserialize)]

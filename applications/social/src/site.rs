@@ -7,7 +7,7 @@ use parking_lot::RwLock;
 
 use crate::cache::{Cache, CacheError, Subject};
 use crate::cookie::hash;
-use crate::files::Files;
+use crate::files::{FilePlace, Files};
 use crate::geocoder::Geocoder;
 use crate::size::FillOrder;
 use crate::store::{Row, Statement, Store, StoreError, Value, values};
@@ -20,8 +20,8 @@ const ORDER: &str = "order";
 pub struct SiteOptions {
     /// Folder of the SQLite file, and of the files; made if there is none.
     pub folder: PathBuf,
-    /// Folder of pictures and documents, which nodes of a site share; `None` for one in `folder`.
-    pub files: Option<PathBuf>,
+    /// Pictures and documents, which nodes of a site share; `None` for a folder in `folder`.
+    pub files: Option<FilePlace>,
     /// Address of the database, `postgres://...` or `mysql://...`; `None` for the SQLite file.
     pub database: Option<String>,
     /// Address of the cache, `memcached://...` or `redis://...`; `None` for none.
@@ -52,6 +52,9 @@ pub enum SiteError {
         #[source]
         why: io::Error,
     },
+    /// The place of the files cannot be used.
+    #[error("use the place of pictures and documents")]
+    Files(#[source] io::Error),
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -84,14 +87,22 @@ impl Site {
     /// If the folder or the store cannot be used.
     pub fn open(options: &SiteOptions) -> Result<Self, SiteError> {
         let SiteOptions { folder, files, database, cache, geocoder, sessions } = options;
-        let files = files.clone().unwrap_or_else(|| folder.join("files"));
-        let used = |folder: &PathBuf, why| SiteError::Folder { folder: folder.clone(), why };
-        std::fs::create_dir_all(folder).map_err(|why| used(folder, why))?;
-        let files = Files::open(&files).map_err(|why| used(&files, why))?;
+        let used = |why| SiteError::Folder { folder: folder.clone(), why };
+        std::fs::create_dir_all(folder).map_err(used)?;
+        let place = files.clone().unwrap_or_else(|| FilePlace::Folder(folder.join("files")));
+        let files = Files::open(&place).map_err(SiteError::Files)?;
         let store = Store::open(database.as_deref(), &folder.join("social.db"), *sessions)?;
         let geocoder = geocoder.clone().map_or(Geocoder::Here, Geocoder::At);
         let cache = cache.as_deref().map(Cache::new).transpose()?;
         Ok(Site { store, files, geocoder, cache, filled: RwLock::default() })
+    }
+
+    /// Checks that the place of the files can be used.
+    ///
+    /// # Errors
+    /// If a bucket does not exist, or cannot be read.
+    pub async fn check_files(&self) -> Result<(), SiteError> {
+        self.files.check().await.map_err(SiteError::Files)
     }
 
     /// Reads rows, from the cache if it has them.

@@ -74,6 +74,7 @@ struct DecidingSection {
     has_mix: bool,
     /// Head of the column of judged quantiles.
     judged: String,
+    has_p90: bool,
     rules: Option<Grid>,
     measures: Option<Grid>,
     expected: Option<Grid>,
@@ -210,12 +211,14 @@ fn damage(run: &Run, measured: &series::RunSeries) -> Vec<String> {
 fn deciding(run: &Run) -> Option<DecidingSection> {
     let trial = run.deciding_trial()?;
     let (lines, absent) = operations::lines(run, &trial.window);
+    let judged = operations::judged_head(&trial.window, run.expected());
     Some(DecidingSection {
         title: format!("trial {}, {}", trial.n, words::offered(trial.offered())),
         lines,
         absent,
         has_mix: operations::has_mix(&trial.window),
-        judged: operations::judged_head(&trial.window, run.expected()),
+        has_p90: operations::has_p90(&judged),
+        judged,
         rules: facts::further_rules(&trial.window),
         measures: facts::measures(&trial.window),
         expected: facts::expected(run, &trial.window),

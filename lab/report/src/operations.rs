@@ -51,6 +51,11 @@ pub(crate) fn judged_head(window: &WindowRecord, expected: Option<&ExpectedFigur
     }
 }
 
+/// Whether the 90th percentile has a column beside that of the judged quantile, whose title is given.
+pub(crate) fn has_p90(judged_head: &str) -> bool {
+    judged_head != "p90"
+}
+
 /// A time of an operation, which is none if there was no operation.
 pub(crate) fn measured(op: &OpRecord, ms: f64) -> f64 {
     if op.count == 0 { f64::NAN } else { ms }

@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 
 use crate::answer::answer;
 use crate::operations::{
-    RuleLine, further_rules, has_mix, judged, judged_head, measured, measures, quantile_name,
+    RuleLine, further_rules, has_mix, has_p90, judged, judged_head, measured, measures, quantile_name,
 };
 use crate::{actions, elasticity, loads, power, services, tiles, words};
 
@@ -41,11 +41,13 @@ pub fn terminal_table(window: &WindowRecord, expected: Option<&ExpectedFigures>)
     let mut table = Table::new();
     table.load_style(LINES);
     let quantile_head = judged_head(window, expected);
-    let head = match has_mix {
-        true => ["count", "mix %", "required", "p50 ms", "p90", &quantile_head, "max"],
-        false => ["count", "p50 ms", "p90", &quantile_head, "p99.9", "max", "service p99"],
+    let (before, after): (&[&str], &[&str]) = match has_mix {
+        true => (&["operation", "count", "mix %", "required", "p50 ms"], &["max"]),
+        false => (&["operation", "count", "p50 ms"], &["p99.9", "max", "service p99"]),
     };
-    table.set_header(["operation"].into_iter().chain(head).chain(["limit", "failed", "verdict"]));
+    let p90 = has_p90(&quantile_head).then_some("p90");
+    let head = before.iter().copied().chain(p90).chain([&*quantile_head]).chain(after.iter().copied());
+    table.set_header(head.chain(["limit", "failed", "verdict"]));
     for op in window.ops.iter().filter(|op| op.judged || op.count > 0) {
         let verdict = match (op.judged, op.passed()) {
             (false, _) => "not judged".to_owned(),
@@ -86,7 +88,7 @@ fn below(window: &WindowRecord) -> Vec<String> {
 fn with_mix(op: &OpRecord, quantile: (&str, &str)) -> Vec<String> {
     let percent = |share: f64| words::fixed(share * 100.0, 2);
     let none = || words::NONE.to_owned();
-    vec![
+    let mut row = vec![
         if op.judged { mark(percent(op.mix), op.mix_ok) } else { none() },
         match op.judged && op.mix_required > 0.0 {
             false => none(),
@@ -95,22 +97,22 @@ fn with_mix(op: &OpRecord, quantile: (&str, &str)) -> Vec<String> {
             true => format!("{}±{}", percent(op.mix_required), percent(op.mix_slack())),
         },
         words::ms(measured(op, op.p50_ms)),
-        words::ms(measured(op, op.p90_ms)),
+    ];
+    row.extend(has_p90(quantile.1).then(|| words::ms(measured(op, op.p90_ms))));
+    row.extend([
         mark(judged(op, quantile, words::ms), op.time_ok || !op.judged),
         words::ms(measured(op, op.max_ms)),
-    ]
+    ]);
+    row
 }
 
 /// The response times up to their tail, and the service time.
 fn without_mix(op: &OpRecord, quantile: (&str, &str)) -> Vec<String> {
-    vec![
-        words::ms_fine(measured(op, op.p50_ms)),
-        words::ms_fine(measured(op, op.p90_ms)),
-        mark(judged(op, quantile, words::ms_fine), op.time_ok || !op.judged),
-        words::ms_fine(measured(op, op.p999_ms)),
-        words::ms_fine(measured(op, op.max_ms)),
-        words::ms_fine(measured(op, op.service_p99_ms)),
-    ]
+    let mut row = vec![words::ms_fine(measured(op, op.p50_ms))];
+    row.extend(has_p90(quantile.1).then(|| words::ms_fine(measured(op, op.p90_ms))));
+    row.push(mark(judged(op, quantile, words::ms_fine), op.time_ok || !op.judged));
+    row.extend([op.p999_ms, op.max_ms, op.service_p99_ms].map(|time| words::ms_fine(measured(op, time))));
+    row
 }
 
 /// The figure, marked if its rule does not hold.

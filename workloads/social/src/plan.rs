@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use barograph_model::words::{count, figure, listed};
 use barograph_model::{MeasureSpec, Nanos};
-use barograph_social::{FileKind, FillOrder};
+use barograph_social::{FileKind, FilePlace, FillOrder};
 use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
 
 use crate::measures::MEASURES;
@@ -27,6 +27,9 @@ pub(crate) struct SocialPlan {
     /// The parts that a run deploys.
     pub(crate) deploy: Parts,
 }
+
+/// The value of `deploy.files` for a folder.
+const FOLDER: &str = "folder";
 
 /// Nodes of the site at the most.
 const MOST_NODES: u64 = 32;
@@ -65,6 +68,7 @@ fn parts(g: &mut SettingsReader) -> Option<Parts> {
     let nodes = g.number("deploy.site_nodes", 1..=MOST_NODES, 1);
     let sessions = g.number("deploy.site_sessions", 1..=1_000, 16);
     let front_cache_mib = g.number("deploy.front_cache_mib", 0..=1_000_000, 256);
+    let files = g.word("deploy.files", &[], FOLDER);
     let durability = g.choice("social.durability", &["full", "off"], "full");
     Some(Parts {
         database: database?,
@@ -74,6 +78,7 @@ fn parts(g: &mut SettingsReader) -> Option<Parts> {
         sessions: sessions? as u32,
         front_cache_mib: front_cache_mib?,
         is_durable: durability? == "full",
+        bucket: files.filter(|place| place != FOLDER),
     })
 }
 
@@ -83,6 +88,16 @@ fn check_parts(deploy: &Parts, g: &mut SettingsReader) {
         let allowed = "1, unless nginx is in front of the nodes and a server has their rows";
         let remedy = "set deploy.front = \"nginx\" and deploy.database, or leave it out";
         g.refuse("deploy.site_nodes", deploy.nodes, allowed, remedy);
+    }
+    // A URL may hold a secret, so it is not told.
+    let refused = match deploy.bucket.as_deref().map(FilePlace::of) {
+        Some(bucket @ FilePlace::Bucket(_)) => bucket.title().err().map(|why| why.to_string()),
+        Some(FilePlace::Folder(_)) => Some("it begins otherwise".to_owned()),
+        None => None,
+    };
+    if let Some(why) = refused {
+        let allowed = "`folder`, or s3://[KEY:SECRET@]BUCKET[/PREFIX][?endpoint=http://HOST:PORT&region=NAME]";
+        g.refuse("deploy.files", format!("an address: {why}"), allowed, "correct it");
     }
     let absent = [
         (FRONT, "deploy.front", deploy.front == "none"),
@@ -211,6 +226,8 @@ mod tests {
             (&["deploy.database_cpus=1"], "left out without such a part"),
             (&["deploy.front_cpus=1"], "left out without such a part"),
             (&["target.url=http://h:1", "deploy.cache=redis"], "left out with target.url"),
+            (&["deploy.files=/srv/pictures"], "`folder`, or s3://"),
+            (&["deploy.files=s3://key@pictures"], "there is a key and no secret"),
         ] {
             let text = in_one_line(&plan(sets).unwrap_err());
             assert!(text.contains(expected), "{sets:?}: {text}");

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use barograph_record::ExitCode;
-use barograph_social::{FillOrder, Site, SiteOptions, fill, serve, serve_geocoder};
+use barograph_social::{FilePlace, FillOrder, Site, SiteOptions, fill, serve, serve_geocoder};
 use barograph_workload::{CommandError, Outside, Program, Supervision};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use serde_json::json;
@@ -24,9 +24,9 @@ struct ServeArgs {
     /// Folder of the site, made if there is none
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
-    /// Folder or file:// URL of pictures and documents, where nodes share them; without it they are in the folder of
-    /// the site
-    #[arg(long, value_name = "FOLDER")]
+    /// Folder, file:// URL, or s3://[KEY:SECRET@]BUCKET[/PREFIX][?endpoint=http://HOST:PORT&region=NAME] of pictures and
+    /// documents, where nodes share them; without it they are in the folder of the site
+    #[arg(long, value_name = "PLACE")]
     files: Option<String>,
     /// Database for the rows, postgres://... or mysql://...; without it a SQLite file in the folder of the site
     #[arg(long, value_name = "URL")]
@@ -80,6 +80,9 @@ impl Program for Social {
             .map_err(|why| fault(why).while_doing("start a runtime"))?;
         let supervision = if args.supervised { Supervision::SignalsAndInput } else { Supervision::Signals };
         runtime.block_on(async {
+            if let Some(site) = &site {
+                site.check_files().await.map_err(CommandError::refused)?;
+            }
             if let (Some(site), Some(users)) = (&site, args.fill) {
                 let order = FillOrder { users, people_each: 100, seed: 1, file_scale: 0.02 };
                 fill(site, &order).await.map_err(CommandError::refused)?;
@@ -105,10 +108,9 @@ fn options(args: &ServeArgs, threads: usize) -> Result<SiteOptions, CommandError
     let Some(folder) = args.folder.clone() else {
         return Err(CommandError::refused("serve a site without --folder, where its files are"));
     };
-    let path = |text: &String| PathBuf::from(text.strip_prefix("file://").unwrap_or(text));
     Ok(SiteOptions {
         folder,
-        files: args.files.as_ref().map(path),
+        files: args.files.as_deref().map(FilePlace::of),
         database: args.database.clone(),
         cache: args.cache.clone(),
         geocoder: args.geocoder.clone(),

@@ -1,5 +1,6 @@
 //! The parts that a run deploys: the site with its geocoder, and what stands before and behind it.
 
+use barograph_social::FilePlace;
 use barograph_spec::Plan;
 use barograph_workload::topology::{Topology, TopologyBuilder, Value};
 
@@ -33,7 +34,7 @@ const FILE_PATHS: &str = "/static/|/files/";
 const FURTHER_SESSIONS: u32 = 20;
 
 /// The parts of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Parts {
     /// The database: `sqlite`, or a service.
     pub(crate) database: &'static str,
@@ -49,6 +50,8 @@ pub(crate) struct Parts {
     pub(crate) front_cache_mib: u64,
     /// Commits of the database server wait for the disk.
     pub(crate) is_durable: bool,
+    /// URL of the bucket of pictures and documents; `None` for a folder.
+    pub(crate) bucket: Option<String>,
 }
 
 impl Parts {
@@ -60,7 +63,8 @@ impl Parts {
     /// The parts in words.
     pub(crate) fn explain(&self) -> String {
         let Parts { database, cache, front, nodes, is_durable, .. } = *self;
-        if !self.has_server() && cache == "none" && front == "none" {
+        let bucket = self.bucket.as_ref().and_then(|url| FilePlace::Bucket(url.clone()).title().ok());
+        if !self.has_server() && cache == "none" && front == "none" && bucket.is_none() {
             return "the site of this program on a SQLite file, with its geocoder".to_owned();
         }
         let site = match nodes {
@@ -72,7 +76,8 @@ impl Parts {
             (true, true) => database.to_owned(),
             (true, false) => format!("{database} whose commits wait for no disk"),
         };
-        let all = [front, &site, cache, &rows].into_iter().filter(|part| *part != "none");
+        let files = bucket.as_deref().unwrap_or("none");
+        let all = [front, &site, cache, &rows, files].into_iter().filter(|part| *part != "none");
         let mut all: Vec<String> = all.map(str::to_owned).collect();
         all.push("the geocoder".to_owned());
         let last = all.pop().unwrap_or_default();
@@ -82,7 +87,7 @@ impl Parts {
 
 /// The parts for a plan.
 pub(crate) fn topology(plan: &Plan) -> Topology {
-    let deploy = SocialPlan::of(plan).deploy;
+    let deploy = &SocialPlan::of(plan).deploy;
     let text = |text: &str| Value::Text(text.to_owned());
     let mut making = TopologyBuilder::new(plan);
     // They end with this program, even if this is killed.
@@ -109,8 +114,10 @@ pub(crate) fn topology(plan: &Plan) -> Topology {
         ]);
         behind.push(database);
     }
-    if deploy.nodes > 1 {
-        values.push(("files", Value::SiteFolder(FILES)));
+    match &deploy.bucket {
+        Some(url) => values.push(("files", text(url))),
+        None if deploy.nodes > 1 => values.push(("files", Value::SiteFolder(FILES))),
+        None => {}
     }
     let mut fronts: Vec<String> = (1..=deploy.nodes)
         .map(|number| making.add((SITE, number), "social", values.clone(), &behind))
@@ -179,5 +186,9 @@ mod tests {
         let one = of_plan(&["deploy.database=postgres", "social.durability=off"]);
         assert_eq!(words(&one, "site-1"), ["supervised", "geocoder", "database", "sessions"]);
         assert_eq!(words(&one, "database-1"), ["connections", "not_durable"]);
+        let url = "s3://pictures?endpoint=http://h:9000";
+        let bucket = of_plan(&[&format!("deploy.files={url}")]);
+        assert_eq!(words(&bucket, "site-1"), ["supervised", "geocoder", "files"]);
+        assert!(matches!(&bucket.parts[0].values[2].1, Value::Text(text) if text == url));
     }
 }

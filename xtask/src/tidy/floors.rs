@@ -18,7 +18,7 @@ struct Crate {
 
 /// Crates that the tests of any crate may use, on any floor, and others only as listed in the table.
 const FOR_TESTS: &[&str] =
-    &["testkit", "test-services", "test-browser", "test-kubernetes", "features", "simulated-auction"];
+    &["testkit", "test-s3", "test-services", "test-browser", "test-kubernetes", "features", "simulated-auction"];
 
 /// The crates that workloads on databases may use.
 const ON_DATABASES: &[&str] = &[
@@ -69,7 +69,8 @@ const CRATES: &[Crate] = &[
     Crate { name: "smtp", floor: 4, may_use: &["net", "lines"] },
     Crate { name: "imap", floor: 4, may_use: &["net", "lines"] },
     Crate { name: "mail", floor: 1, may_use: &[] },
-    Crate { name: "social", floor: 2, may_use: &["data", "resp"] },
+    Crate { name: "bucket", floor: 1, may_use: &[] },
+    Crate { name: "social", floor: 2, may_use: &["bucket", "data", "resp"] },
     Crate { name: "mysql", floor: 3, may_use: &["model", "net"] },
     Crate { name: "nbd", floor: 3, may_use: &["model", "net", "reactor"] },
     Crate { name: "postgres", floor: 3, may_use: &["model", "net"] },
@@ -79,6 +80,7 @@ const CRATES: &[Crate] = &[
     Crate { name: "auction-store", floor: 3, may_use: &["auction-api", "auction-rules"] },
     Crate { name: "platform-process", floor: 2, may_use: &["model", "platform", "cgroup", "ethtool"] },
     Crate { name: "services", floor: 3, may_use: &["model", "platform", "service-metrics"] },
+    Crate { name: "test-s3", floor: 1, may_use: &[] },
     Crate { name: "test-browser", floor: 5, may_use: &["test-services"] },
     Crate {
         name: "test-kubernetes",
@@ -203,7 +205,7 @@ const CRATES: &[Crate] = &[
     },
     Crate { name: "store-sqlite", floor: 4, may_use: &["auction-api", "auction-rules", "auction-store"] },
     Crate { name: "store-sql", floor: 4, may_use: &["auction-api", "auction-rules", "auction-store"] },
-    Crate { name: "store-images", floor: 4, may_use: &["auction-api", "auction-store"] },
+    Crate { name: "store-images", floor: 4, may_use: &["auction-api", "auction-store", "bucket"] },
     Crate { name: "store-documents", floor: 4, may_use: &["auction-api", "auction-rules", "auction-store"] },
     Crate {
         name: "auction",
@@ -331,6 +333,7 @@ const ANY_WORKLOAD: Crate = Crate {
         "smtp",
         "imap",
         "mail",
+        "bucket",
         "social",
         "bandwidth",
         "matrix",

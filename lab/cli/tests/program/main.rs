@@ -52,6 +52,7 @@ mod share;
 mod shipped_studies;
 mod smoke;
 mod snapshots;
+mod social;
 mod sql;
 mod studies;
 mod tiles;

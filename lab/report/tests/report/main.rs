@@ -215,6 +215,9 @@ fn the_table_marks_the_quantile_that_was_judged() {
     assert_eq!(row([0.99, 0.99]), (head("p99"), "3.0|40|!500|1,139|200".to_owned()));
     assert_eq!(row([0.95, 0.95]), (head("p95"), "3.0|40|!212|1,139|200".to_owned()));
     assert_eq!(row([0.95, 0.9]), (head("judged"), "3.0|40|!p95 212|1,139|200".to_owned()));
+    let (head, home_page) = row([0.9, 0.9]);
+    assert!(head.starts_with("p50 ms|p90|max|limit|"), "one column of the same quantile: {head}");
+    assert!(home_page.starts_with("3.0|!212|1,139|200|"), "{home_page}");
 }
 
 #[test]

@@ -1,208 +1,31 @@
 //! Pictures in S3 or a compatible store.
 
-use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use barograph_auction_store::StoreDescription;
-use futures::TryStreamExt;
-use object_store::aws::AmazonS3Builder;
-use object_store::client::{HttpClient, HttpConnector};
-use object_store::path::Path;
-use object_store::{BackoffConfig, ClientOptions, ObjectStore, ObjectStoreExt, RetryConfig};
-use percent_encoding::percent_decode_str;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
-use url::Url;
+use barograph_bucket::{Bucket, BucketError, NAME};
 
 use super::objects::{About, Clearing, Failure, Layer, Objects};
 use super::{STAMP, Store, bad};
-use crate::error::{PictureError, Source};
-
-/// Name of the store in messages.
-const NAME: &str = "S3";
-
-/// Region of stores without regions.
-const REGION: &str = "us-east-1";
-
-/// S3's error code for a missing bucket.
-const NO_BUCKET: &str = "NoSuchBucket";
-
-/// Time limit of one request, from the connection to the last byte of its answer.
-const REQUEST_WITHIN: Duration = Duration::from_secs(20);
-
-/// Time limit for a connection.
-const CONNECT_WITHIN: Duration = Duration::from_secs(5);
-
-/// Idle connections kept: more than the concurrent readers and writers of one node would only be closed by
-/// the store.
-const IDLE_CONNECTIONS: usize = 64;
-
-/// Retries by the client after faults of the store or the network. Few, because the queue repeats writes too,
-/// and a reader waits.
-const RETRIES: usize = 2;
-
-/// Time limit after which nothing is retried.
-const RETRY_WITHIN: Duration = Duration::from_secs(8);
-
-/// The parts of a URL.
-struct Target {
-    bucket: String,
-    prefix: Path,
-    /// Key and secret.
-    credentials: Option<(String, String)>,
-    endpoint: Option<String>,
-    region: Option<String>,
-}
+use crate::error::PictureError;
 
 /// Opens a bucket, which must exist.
 pub(super) async fn open(url: &str) -> Result<Arc<dyn Store>, PictureError> {
-    let target = target(url)?;
-    let at = target.endpoint.as_deref().unwrap_or("Amazon").to_owned();
+    let failed = |why: BucketError| bad(url, why.to_string());
+    let bucket = Bucket::open(url).map_err(failed)?;
     let about = About {
         name: NAME,
         described: StoreDescription {
-            product: format!("S3 at {at}, bucket {}", target.bucket),
+            product: bucket.title.clone(),
             durability: "a written picture survives what the store says a finished request survives"
                 .to_owned(),
         },
         failure: Failure::Unreachable,
     };
-    let prefix = target.prefix.clone();
-    let store = build(target).map_err(|error| bad(url, error.to_string()))?;
-    let pictures = Layer { store, prefix };
-    match pictures.store.get(&pictures.path(STAMP)).await {
-        Ok(_) => {}
-        Err(object_store::Error::NotFound { .. }) => {
-            // A listing distinguishes a missing picture from a missing bucket. Some stores report a missing
-            // bucket only for listings, and some users may not list.
-            let listed = pictures.store.list(Some(&pictures.prefix)).try_next().await;
-            if listed.is_err_and(|error| error.to_string().contains(NO_BUCKET)) {
-                return Err(bad(url, "there is no such bucket"));
-            }
-        }
-        Err(error) => return Err(about.error("look into the bucket")(error)),
-    }
+    let pictures = Layer { store: Arc::clone(&bucket.store), prefix: bucket.prefix.clone() };
+    bucket.check(&pictures.path(STAMP)).await.map_err(|why| match why {
+        BucketError::Store(error) => about.error("look into the bucket")(error),
+        why => failed(why),
+    })?;
     Ok(Arc::new(Objects { pictures, uploads: None, about, clearing: Clearing::Listed }))
-}
-
-fn target(url: &str) -> Result<Target, PictureError> {
-    let parsed = Url::parse(url).map_err(|error| bad(url, error.to_string()))?;
-    let text = |part: &str| {
-        let decoded = percent_decode_str(part).decode_utf8().map(String::from);
-        decoded.map_err(|_| bad(url, "it is not text"))
-    };
-    let bucket = parsed.host_str().filter(|host| !host.is_empty());
-    let credentials = match (parsed.username(), parsed.password()) {
-        ("", None) => None,
-        (key, Some(secret)) => Some((text(key)?, text(secret)?)),
-        (_, None) => return Err(bad(url, "there is a key and no secret")),
-    };
-    let mut target = Target {
-        bucket: text(bucket.ok_or_else(|| bad(url, "it names no bucket"))?)?,
-        prefix: Path::from(text(parsed.path())?),
-        credentials,
-        endpoint: None,
-        region: None,
-    };
-    for (name, value) in parsed.query_pairs() {
-        match &*name {
-            "endpoint" => {
-                target.endpoint = Some(endpoint(&value).ok_or_else(|| {
-                    bad(url, "its endpoint is not http://host:port or https://host, without a user")
-                })?)
-            }
-            "region" => target.region = Some(value.into_owned()),
-            _ => return Err(bad(url, "its options can be endpoint and region")),
-        }
-    }
-    Ok(target)
-}
-
-fn endpoint(value: &str) -> Option<String> {
-    let parsed = Url::parse(value).ok()?;
-    let plain = parsed.username().is_empty() && parsed.password().is_none() && parsed.has_host();
-    (plain && matches!(parsed.scheme(), "http" | "https")).then(|| value.trim_end_matches('/').to_owned())
-}
-
-fn build(target: Target) -> object_store::Result<Arc<dyn ObjectStore>> {
-    let retry =
-        RetryConfig { backoff: BackoffConfig::default(), max_retries: RETRIES, retry_timeout: RETRY_WITHIN };
-    // The environment provides only settings missing in the URL: S3's own tools agree on these names for
-    // credentials.
-    let mut builder = AmazonS3Builder::from_env()
-        .with_bucket_name(target.bucket)
-        .with_region(target.region.as_deref().unwrap_or(REGION))
-        .with_retry(retry)
-        .with_http_connector(Connector);
-    if let Some(endpoint) = target.endpoint {
-        builder = builder.with_allow_http(endpoint.starts_with("http:")).with_endpoint(endpoint);
-    }
-    if let Some((key, secret)) = target.credentials {
-        builder = builder.with_access_key_id(key).with_secret_access_key(secret);
-    }
-    Ok(Arc::new(builder.build()?))
-}
-
-/// Makes the HTTP client, with the TLS provider of the rest of the program.
-struct Connector;
-
-impl fmt::Debug for Connector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Connector")
-    }
-}
-
-impl HttpConnector for Connector {
-    fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let generic = |source: Source| object_store::Error::Generic { store: NAME, source };
-        let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls().map_err(|error| generic(error.into()))?)
-            .connect_timeout(CONNECT_WITHIN)
-            .timeout(REQUEST_WITHIN)
-            .pool_max_idle_per_host(IDLE_CONNECTIONS)
-            .build();
-        Ok(HttpClient::new(client.map_err(|error| generic(error.into()))?))
-    }
-}
-
-/// TLS with the system's trusted authorities.
-fn tls() -> Result<ClientConfig, tokio_rustls::rustls::Error> {
-    let mut roots = RootCertStore::empty();
-    // An unreadable certificate shows when a peer cannot be verified.
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    let versions = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?;
-    Ok(versions.with_root_certificates(roots).with_no_client_auth())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_url_says_everything() {
-        let read = target("s3://AK:s%2Fe+c@pictures/a/b?endpoint=http://127.0.0.1:9000/&region=lab").unwrap();
-        assert_eq!((read.bucket.as_str(), read.prefix.as_ref()), ("pictures", "a/b"));
-        assert_eq!(read.credentials, Some(("AK".to_owned(), "s/e+c".to_owned())));
-        assert_eq!(read.endpoint.as_deref(), Some("http://127.0.0.1:9000"));
-        assert_eq!(read.region.as_deref(), Some("lab"));
-        let read = target("s3://pictures").unwrap();
-        assert_eq!((read.prefix.as_ref(), read.credentials, read.endpoint), ("", None, None));
-    }
-
-    #[test]
-    fn what_is_wrong_with_a_url_is_said_without_its_secret() {
-        for (url, why) in [
-            ("s3://", "names no bucket"),
-            ("s3://key@bucket", "no secret"),
-            ("s3://k:hunter2@b?endpoint=127.0.0.1", "endpoint is not"),
-            ("s3://k:hunter2@b?endpoint=http://u:hunter2@h", "endpoint is not"),
-            ("s3://k:hunter2@b?bucket=c", "options can be"),
-        ] {
-            let Err(error) = target(url) else { panic!("{url} was taken") };
-            let says = error.chain();
-            assert!(says.contains(why) && !says.contains("hunter2"), "{says}");
-        }
-    }
 }

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use barograph_auction_api::{ImageId, ImageSize};
 use barograph_store_images::{Limits, PictureError, PictureLocation, Pictures, load, path_of};
+use barograph_test_s3::{BUCKET, S3, SECRET};
 use barograph_testkit::one_of_async;
 use bytes::Bytes;
-use s3::S3;
 use tempfile::TempDir;
 
 const SMALL: i64 = 150;
@@ -202,11 +202,11 @@ async fn s3() {
     let place = PictureLocation::Url(server.url());
     all(&place, &mut server).await;
     let described = open(&place).await.describe();
-    assert!(!format!("{described:?}").contains(s3::SECRET), "{described:?}");
-    let missing = PictureLocation::Url(server.url_of("nothing", s3::SECRET));
+    assert!(!format!("{described:?}").contains(SECRET), "{described:?}");
+    let missing = PictureLocation::Url(server.url_of("nothing", SECRET));
     let Err(error) = Pictures::open(&missing, Limits::default()).await else { panic!("opened") };
     assert!(error.to_string().ends_with("there is no such bucket"), "{error:?}");
-    let stranger = PictureLocation::Url(server.url_of(s3::BUCKET, "hunter2"));
+    let stranger = PictureLocation::Url(server.url_of(BUCKET, "hunter2"));
     let Err(error) = Pictures::open(&stranger, Limits::default()).await else { panic!("opened") };
     assert!(!error.is_passing() && !format!("{error:?}").contains("hunter2"), "{error:?}");
 }
