@@ -4,15 +4,29 @@ use std::collections::HashSet;
 
 use barograph_data::text::words;
 use barograph_data::{Numbers, Popularity, Position, Stream, Streams};
+use rand::RngExt as _;
 
 /// Distinct words.
 const WORDS: usize = 50_000;
 
-/// Distinct words that are drawn by Zipf's law.
+/// Bytes of the text that mail takes its passages from: with them, most words occur.
+const BYTES: usize = 2 << 20;
+
+/// Lines of a passage: several drawings for a short mail, and few for each byte.
+const PASSAGE: usize = 8;
+
+/// Longest line of a text.
+const WIDTH: usize = 76;
+
+/// Distinct words that are drawn by Zipf's law, and a text of them.
 #[derive(Debug)]
 pub(crate) struct Vocabulary {
     words: Vec<Box<str>>,
     draw: Numbers,
+    /// Lines of words with their ends.
+    text: Vec<u8>,
+    /// Offsets of the lines, and the end of the last one.
+    lines: Vec<usize>,
 }
 
 impl Vocabulary {
@@ -32,7 +46,10 @@ impl Vocabulary {
                 }
             }
         }
-        Vocabulary { words: all, draw: Numbers::new(WORDS as u64, Popularity::Zipf { exponent: 1.0 }) }
+        let draw = Numbers::new(WORDS as u64, Popularity::Zipf { exponent: 1.0 });
+        let mut vocabulary = Vocabulary { words: all, draw, text: Vec::new(), lines: vec![0] };
+        vocabulary.write(&mut rng);
+        vocabulary
     }
 
     /// The next word.
@@ -40,24 +57,30 @@ impl Vocabulary {
         &self.words[self.draw.draw(rng, &mut Position::default()) as usize]
     }
 
-    /// Appends words in lines until `bytes` are written; the last line ends there.
-    pub(crate) fn text(&self, rng: &mut Stream, bytes: usize, out: &mut Vec<u8>) {
-        /// Longest line.
-        const WIDTH: usize = 76;
-        let (end, mut line) = (out.len() + bytes.max(2) - 2, 0);
-        while out.len() < end {
-            let word = self.word(rng);
+    /// Writes the text.
+    fn write(&mut self, rng: &mut Stream) {
+        let (mut text, mut lines) = (Vec::with_capacity(BYTES + WIDTH), vec![0]);
+        while text.len() < BYTES {
+            let (line, word) = (text.len() - lines[lines.len() - 1], self.word(rng));
             if line > 0 && line + 1 + word.len() > WIDTH {
-                out.extend_from_slice(b"\r\n");
-                line = 0;
+                text.extend_from_slice(b"\r\n");
+                lines.push(text.len());
             } else if line > 0 {
-                out.push(b' ');
-                line += 1;
+                text.push(b' ');
             }
-            out.extend_from_slice(word.as_bytes());
-            line += word.len();
+            text.extend_from_slice(word.as_bytes());
         }
-        out.truncate(end);
+        (self.text, self.lines) = (text, lines);
+    }
+
+    /// Appends passages of the text until `bytes` are written; the last line ends there.
+    pub(crate) fn text(&self, rng: &mut Stream, bytes: usize, out: &mut Vec<u8>) {
+        let end = out.len() + bytes.max(2) - 2;
+        while out.len() < end {
+            let first = rng.random_range(0..self.lines.len() - PASSAGE);
+            let passage = &self.text[self.lines[first]..self.lines[first + PASSAGE]];
+            out.extend_from_slice(&passage[..passage.len().min(end - out.len())]);
+        }
         // A cut line end would be a bare carriage return, which servers replace; one before a letter is whole.
         for byte in out.iter_mut().rev().take(2).take_while(|byte| byte.is_ascii_control()) {
             *byte = b'x';
