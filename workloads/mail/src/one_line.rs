@@ -5,7 +5,7 @@ use barograph_workload::{CommandError, LoadCommand, LoadOptions, Noun, TypedLoad
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
 use crate::address::MailAddress;
-use crate::seam::{Mail, SUBMIT};
+use crate::seam::{Mail, READ, SUBMIT};
 
 /// Users without `-c`.
 const USERS: UsualUsers = UsualUsers { fixed: 20, searched: 1_000, in_flight: 1_000 };
@@ -45,6 +45,9 @@ struct MailArgs {
     /// Submit the mail of a user over one connection, and not each over a new one
     #[arg(long)]
     keep_session: bool,
+    /// Read one mail of INBOX after another, and do nothing else
+    #[arg(long, requires = "imap", conflicts_with_all = ["compression", "keep_session"])]
+    read: bool,
     /// Factor on the rates of a user, 0.013 operations/s
     #[arg(long, default_value_t = 60.0, value_name = "FACTOR", requires = "imap")]
     compression: f64,
@@ -102,7 +105,7 @@ fn keys(args: &MailArgs, users: u32, options: &LoadOptions) -> Vec<String> {
     match args.imap {
         Some(_) => keys.extend([
             format!("mail.messages = {}", args.messages),
-            format!("mail.compression = {:?}", args.compression),
+            if args.read { format!("profile = {READ:?}") } else { format!("mail.compression = {:?}", args.compression) },
             format!("mail.recipients = {}", mailboxes.min(4)),
         ]),
         None => keys.extend([format!("profile = {SUBMIT:?}"), "mail.recipients = 1".to_owned()]),
@@ -157,6 +160,12 @@ mod tests {
         let own = MailPlan::of(&plan);
         assert_eq!((plan.profile.as_str(), own.recipients, own.mailboxes), ("submit", 1, 16));
         assert_eq!((own.bytes, own.keeps_session), (Some(4_096), true));
+    }
+
+    #[test]
+    fn reading_is_a_profile() {
+        let load = typed(&Mail, "smtp://h:25 --imap imap://h --read", &LoadOptions::default()).unwrap();
+        assert_eq!(plan(&Mail, &load).unwrap().profile, READ);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
 use crate::address::MailAddress;
 use crate::measures::MEASURES;
 use crate::operation::{DAY_S, TASKS};
-use crate::seam::{Mail, NAME, SUBMIT};
+use crate::seam::{Mail, NAME, READ, SUBMIT};
 use crate::topology::{AGENT, SERVERS, TIER};
 
 /// Most mailboxes: their numbers have 20 bits in the ids of mail.
@@ -188,9 +188,9 @@ impl WorkloadSettings for MailPlan {
             let allowed = "an address with {n} for the number of the mailbox, as in u{n}@example.test";
             g.refuse("mail.user", format!("{:?}", self.user), allowed, "correct it");
         }
-        if plan.profile == SUBMIT {
+        if [SUBMIT, READ].contains(&plan.profile.as_str()) {
             for key in ["mail.compression", "mail.idle"] {
-                let allowed = format!("left out with profile = {SUBMIT:?}, whose users do nothing else");
+                let allowed = format!("left out with profile = {:?}, whose users do nothing else", plan.profile);
                 g.refuse_asked(key, &allowed, "leave it out, or choose the profile mail");
             }
         }
@@ -246,6 +246,11 @@ impl WorkloadSettings for MailPlan {
         if plan.profile == SUBMIT {
             return self.explain_submissions(plan, &target);
         }
+        if plan.profile == READ {
+            let users = "users     open their mailboxes, and read one mail of INBOX after another".to_owned();
+            let target = format!("target    {target}; all mail is read and compared after the load");
+            return vec![self.explain_data(), users, target];
+        }
         let per_second = f64::from(TASKS) / DAY_S * self.compression;
         vec![
             self.explain_data(),
@@ -293,6 +298,9 @@ mod tests {
                 "target    smtp://h:25; no mail is read, so none is checked",
             ]
         );
+        let reading = plan(&["profile=read"]).unwrap();
+        let lines = MailPlan::of(&reading).explain(&reading);
+        assert_eq!(lines[1], "users     open their mailboxes, and read one mail of INBOX after another");
         let checked = plan(&["profile=submit", "mail.keep_session=true"]).unwrap();
         assert_eq!(
             MailPlan::of(&checked).explain(&checked),
@@ -317,6 +325,7 @@ mod tests {
             (&["target.url=http://h,imap://h"], "unknown scheme"),
             (&["target.url=smtp://h"], "the address for IMAP is missing"),
             (&["profile=submit", "mail.idle=0.5"], "whose users do nothing else"),
+            (&["profile=read", "mail.compression=2.0"], "whose users do nothing else"),
             (&["mail.bytes=4096", "mail.size=0.5"], "gives all mail one size"),
             (&["target.url=smtp://h,imap://h", "deploy.server=dovecot"], "the server is there already"),
             (&["deploy.server=dovecot", "mail.durability=memory"], "with deploy.server = \"dovecot\""),

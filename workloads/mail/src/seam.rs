@@ -35,6 +35,12 @@ pub(crate) const NAME: &str = "mail";
 /// The profile of users who submit one mail after another.
 pub(crate) const SUBMIT: &str = "submit";
 
+/// The profile of users who read one mail of their mailbox after another.
+pub(crate) const READ: &str = "read";
+
+/// All profiles.
+const PROFILES: [&str; 3] = [NAME, SUBMIT, READ];
+
 /// Version of the workload. It rises with every change that can move results.
 const VERSION: u32 = 1;
 
@@ -78,8 +84,8 @@ impl MailWorkload {
         let state =
             LoadState { vocabulary: Arc::default(), ledger: Arc::default(), reasons: Reasons::shared() };
         let mut own = MailPlan::of(plan).clone();
-        if plan.profile == SUBMIT {
-            // Nothing waits for the delivery of submitted mail.
+        if [SUBMIT, READ].contains(&plan.profile.as_str()) {
+            // Nothing waits for the delivery of mail.
             own.idle = 0.0;
         }
         MailWorkload { plan: own, seed: plan.seed, run, state }
@@ -136,7 +142,7 @@ impl Workload for MailWorkload {
     }
 
     fn profiles(&self) -> Vec<&str> {
-        vec![NAME, SUBMIT]
+        PROFILES.to_vec()
     }
 
     fn profile(&self, name: &str) -> Option<Profile> {
@@ -144,12 +150,16 @@ impl Workload for MailWorkload {
             op: operation.op(),
             quantile: self.plan.quantile,
             limit: self.plan.limit.or(Some(operation.limit())),
-            judged: name == NAME || operation == Operation::Submit,
+            judged: match name {
+                SUBMIT => operation == Operation::Submit,
+                READ => matches!(operation, Operation::Open | Operation::Body),
+                _ => true,
+            },
             mix: Share::ZERO,
             mix_tolerance: Share::ZERO,
             failures: self.plan.failures,
         };
-        let name = [NAME, SUBMIT].into_iter().find(|known| *known == name)?;
+        let name = PROFILES.into_iter().find(|known| *known == name)?;
         Some(Profile::usual(name, &Operation::ALL.map(rule), None))
     }
 
@@ -169,8 +179,16 @@ impl Workload for MailWorkload {
             let next = Operation::ALL.map(|of| (of == operation).then(|| NextOp::Op(of.op()))).to_vec();
             Behaviour { name, first: operation.op(), next, pace: Pace::AtOnce }
         };
-        if profile == SUBMIT {
-            main = once("main", Operation::Submit);
+        match profile {
+            SUBMIT => main = once("main", Operation::Submit),
+            READ => {
+                let next = Operation::ALL.map(|of| {
+                    let is_read = matches!(of, Operation::Open | Operation::Body);
+                    is_read.then(|| NextOp::Op(Operation::Body.op()))
+                });
+                main = Behaviour { name: "main", first, next: next.to_vec(), pace: Pace::AtOnce };
+            }
+            _ => {}
         }
         let list = vec![main, once("delivery", Operation::Delivery), once("watch", Operation::Watch)];
         Behaviours::new(list).ok().filter(|_| self.profiles().contains(&profile))

@@ -1,4 +1,7 @@
-//! `cargo xtask bench mail`: submissions beside Postfix's smtp-source at the same servers, and the memory of users with IDLE.
+//! `cargo xtask bench mail`: submissions beside Postfix's smtp-source at the same servers, reading beside imaptest, and the
+//! memory of users with IDLE.
+
+mod reading;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,6 +11,7 @@ use barograph_test_services::{self as services, Service};
 use clap::Parser;
 use rustix::time::Timespec;
 
+use self::reading::IMAPTEST;
 use super::wanted::{Bound, Cell, Wanted};
 use super::{
     Case, Contender, Contest, FINE, Figure, OURS, Ratio, head, json, need_good, number, options, ours,
@@ -26,7 +30,7 @@ const INSTALL: &str = "apt-get install postfix";
 /// Bytes of a mail without its header.
 const BYTES: u32 = 4_096;
 
-/// Mails that smtp-source sends in one run over one session and over several: to the sink, to the embedded server, and to Postfix,
+/// Mails of one run over one session and over several: to the sink, to the embedded server, and to Postfix,
 /// which waits for its disk.
 const TO_SINK: Mails = Mails { one: 10_000, several: 40_000 };
 const TO_EMBEDDED: Mails = TO_SINK;
@@ -42,7 +46,7 @@ const BACKLOG: &str = "1024";
 const WATCHING: u32 = 1_000;
 const COMPRESSION: u32 = 20;
 
-/// Longest run of smtp-source, s.
+/// Longest run of submissions, s.
 const LONGEST_S: u64 = 240;
 
 /// Looks at the queue of Postfix until it must be empty, and the interval between two: a minute.
@@ -52,13 +56,14 @@ const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// Folders of Postfix's queue with mail that is not delivered.
 const QUEUES: [&str; 4] = ["maildrop", "incoming", "active", "deferred"];
 
-/// Measures submissions beside smtp-source, and the memory of users who hold IDLE. It installs nothing
+/// Measures submissions beside smtp-source, reading beside imaptest, and the memory of users who hold IDLE. It installs
+/// nothing
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask bench mail")]
 struct Options {
     #[command(flatten)]
     common: options::CommonOptions,
-    /// Length of a run of this product in seconds
+    /// Length of a run that reads, and of one with IDLE, in seconds
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1_000), value_name = "N")]
     seconds: u64,
 }
@@ -70,16 +75,19 @@ const FIGURES: [Figure; 4] = [
     Figure { id: "kib_per_user", title: "driver KiB/user", digits: 1 },
 ];
 
-const RATIOS: [Ratio; 2] = [
+const RATIOS: [Ratio; 4] = [
     Ratio { figure: 0, base: SMTP_SOURCE, wanted: "-" },
     Ratio { figure: 1, base: SMTP_SOURCE, wanted: "-" },
+    Ratio { figure: 0, base: IMAPTEST, wanted: "-" },
+    Ratio { figure: 1, base: IMAPTEST, wanted: "-" },
 ];
 
-/// What is wanted of submissions, and of users who hold IDLE.
+/// What is wanted of submissions, of reading, and of users who hold IDLE.
+const OF_READING: &[Wanted] = &[Wanted { of: Cell::Ratio(2), bound: Bound::AtLeast(1.0) }];
 const OF_SUBMISSIONS: &[Wanted] = &[Wanted { of: Cell::Ratio(0), bound: Bound::AtLeast(1.0) }];
 const OF_IDLE: &[Wanted] = &[Wanted { of: Cell::Figure(3), bound: Bound::AtMost(64.0) }];
 
-/// Mails of a run of smtp-source.
+/// Mails of a run.
 #[derive(Clone, Copy, Debug)]
 struct Mails {
     /// Those over one session.
@@ -124,6 +132,7 @@ impl Sessions {
 struct Stand {
     ours: PathBuf,
     smtp_source: Option<PathBuf>,
+    imaptest: Option<PathBuf>,
     seconds: u64,
 }
 
@@ -134,6 +143,7 @@ struct Servers {
     postfix: Option<(Service, Server)>,
     /// The mail server of this product, with its port for IMAP.
     embedded: (Server, u16),
+    dovecot: Option<Service>,
 }
 
 /// Measures as the arguments say; true if every program gave figures in every round.
@@ -151,15 +161,25 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
         Some(_) => versions.push((SMTP_SOURCE.to_owned(), version(&folders))),
         None => missing.push((SMTP_SOURCE.to_owned(), INSTALL.to_owned())),
     }
+    let imaptest = find(IMAPTEST);
+    if imaptest.is_none() {
+        missing.push((IMAPTEST.to_owned(), reading::INSTALL.to_owned()));
+    }
     let head = head(&ours, versions, missing);
-    let stand = Stand { ours, smtp_source, seconds: options.seconds };
+    let stand = Stand { ours, smtp_source, imaptest, seconds: options.seconds };
     let cases = stand.cases(&servers);
+    if let Some(dovecot) = &servers.dovecot {
+        let reads = |case: &Case| case.name.starts_with(reading::DOVECOT) && options.common.wants(&case.name);
+        if cases.iter().any(reads) {
+            reading::fill(&stand.ours, dovecot, folder.path())?;
+        }
+    }
     if !cases.iter().any(|case| options.common.wants(&case.name)) {
         bail!("no case has this in its name");
     }
     let contest = Contest {
         name: "mail",
-        title: "What submissions of mail cost, beside smtp-source",
+        title: "What submissions of mail cost beside smtp-source, and reading beside imaptest",
         about: about(),
         figures: &FIGURES,
         ratios: &RATIOS,
@@ -184,12 +204,14 @@ fn about() -> String {
          Mail has {BYTES} bytes and one recipient; smtp-source sends its header in addition, and the same bytes in every mail, Barograph text of its own with a hash in each.\n\
          smtp-sink takes mail and drops it; `barograph serve mail` keeps it so that it survives a killed server (`--durability system`); Postfix keeps each mail on its disk before it answers, and passes it on by LMTP to a sink.\n\
          A session connects for each mail, or keeps its connection (`--keep-session`, `-d`).\n\
-         smtp-source sends a number of mails ({}; to Postfix {}), and is measured from its start to its end; Barograph sends for a time and is measured in its window.\n\
+         Both send the same number of mails, {}; to Postfix {}. smtp-source is measured from its start to its end, Barograph in its window.\n\
          Before the next turn the queue of Postfix is empty.\n\
          smtp-source waits for the reply to each command; Barograph sends the envelope in one piece where the server offers PIPELINING, as all servers here do.\n\
          Driver CPU is user and system time of the whole process, divided by its mails.\n\
          The case of IDLE has {WATCHING} users with two connections each, of which one holds IDLE, at {COMPRESSION} times the rate of a working day on the embedded server: its memory is that by which the driver grew with its users.\n\
-         imaptest is in no Debian package, and is not compared.\n\
+         In the cases of reading both fetch one mail of INBOX after another from Dovecot, over connections that they keep: Barograph whole mails, which it compares with their hashes, imaptest a mail, its text or its header in turn.\n\
+         CPU of Barograph is there that of its window by its own account, since its process also reads all mail before and after.\n\
+         imaptest is in no Debian package; it is built from its source.\n\
          Behind a cell stands what is wanted of it, and whether its median keeps it.\n",
         TO_SINK.words(),
         TO_POSTFIX.words(),
@@ -223,7 +245,11 @@ impl Servers {
         arguments.push(mail.display().to_string());
         let serve = PinnedProgram { program: ours.to_owned(), arguments, cpu: TARGET_CPU, fine: &[0] };
         let embedded = (Server::start(&serve, smtp, &folder.join("server.log"))?, imap);
-        Ok(Servers { sink: first, postfix, embedded })
+        let dovecot = services::or_skip(services::product("dovecot", &[]));
+        if let Some(dovecot) = &dovecot {
+            pin(dovecot)?;
+        }
+        Ok(Servers { sink: first, postfix, embedded, dovecot })
     }
 }
 
@@ -258,7 +284,10 @@ impl Stand {
             contenders: vec![self.watching(embedded.port(), *imap)],
             wanted: OF_IDLE,
         };
-        sink.chain(own).chain(postfix).chain([idle]).collect()
+        let dovecot = servers.dovecot.iter();
+        let read = dovecot
+            .flat_map(|dovecot| reading::cases((&self.ours, self.imaptest.as_ref()), dovecot, self.seconds));
+        sink.chain(own).chain(postfix).chain(read).chain([idle]).collect()
     }
 
     /// Mail to a server, whose queue is empty before the next turn.
@@ -268,17 +297,11 @@ impl Stand {
         (sessions, mails): (Sessions, Mails),
         queue: Option<PathBuf>,
     ) -> Case {
-        let pinned = |program: &Path, arguments, fine| PinnedProgram {
-            program: program.to_owned(),
-            arguments,
-            cpu: DRIVER_CPU,
-            fine,
-        };
         let (mails, emptied) = (mails.over(sessions), queue.clone());
         let ours = Contender {
             name: OURS,
-            pinned: pinned(&self.ours, our_words(port, sessions, self.seconds), FINE),
-            seconds: self.seconds,
+            pinned: pinned_program(&self.ours, our_words(port, sessions, mails), FINE),
+            seconds: LONGEST_S,
             read: Box::new(move |used| {
                 emptied.as_deref().map_or(Ok(()), wait_until_empty)?;
                 read_ours(used)
@@ -286,7 +309,7 @@ impl Stand {
         };
         let theirs = self.smtp_source.as_deref().map(|program| Contender {
             name: SMTP_SOURCE,
-            pinned: pinned(program, their_words(port, sessions, mails), &[0]),
+            pinned: pinned_program(program, their_words(port, sessions, mails), &[0]),
             seconds: LONGEST_S,
             read: Box::new(move |used| {
                 queue.as_deref().map_or(Ok(()), wait_until_empty)?;
@@ -305,15 +328,20 @@ impl Stand {
             self.seconds
         );
         let arguments = programs::words(&line);
-        let pinned = PinnedProgram { program: self.ours.clone(), arguments, cpu: DRIVER_CPU, fine: FINE };
+        let pinned = pinned_program(&self.ours, arguments, FINE);
         Contender { name: OURS, pinned, seconds: self.seconds + LONGEST_S, read: Box::new(read_watching) }
     }
 }
 
-fn our_words(port: u16, sessions: Sessions, seconds: u64) -> Vec<String> {
+/// A driver on its core.
+fn pinned_program(program: &Path, arguments: Vec<String>, fine: &'static [i32]) -> PinnedProgram {
+    PinnedProgram { program: program.to_owned(), arguments, cpu: DRIVER_CPU, fine }
+}
+
+fn our_words(port: u16, sessions: Sessions, mails: u32) -> Vec<String> {
     let kept = if sessions.are_kept { " --keep-session" } else { "" };
     programs::words(&format!(
-        "mail smtp://127.0.0.1:{port} --bytes {BYTES} -c {} -d {seconds}s --warm-up 0s --workers 1 -q --json{kept}",
+        "mail smtp://127.0.0.1:{port} --bytes {BYTES} -c {} -n {mails} --warm-up 0s --workers 1 -q --json{kept}",
         sessions.count
     ))
 }
@@ -376,8 +404,8 @@ mod tests {
         let [one, .., kept] = Sessions::ALL;
         assert_eq!(one.name("Postfix"), "Postfix, 1 session");
         assert_eq!(kept.name(SMTP_SINK), "smtp-sink, 16 kept sessions");
-        let ours = our_words(2525, kept, 10).join(" ");
-        assert!(ours.starts_with("mail smtp://127.0.0.1:2525 --bytes 4096 -c 16 "), "{ours}");
+        let ours = our_words(2525, kept, 99).join(" ");
+        assert!(ours.starts_with("mail smtp://127.0.0.1:2525 --bytes 4096 -c 16 -n 99 "), "{ours}");
         assert!(ours.ends_with(" --keep-session"), "{ours}");
         let theirs = their_words(2525, kept, 99).join(" ");
         assert!(

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use barograph_test_services::{or_skip, product};
 
 use super::rig::{Load, RunResult, embedded};
-use crate::measures::{SENT, TAKEN, VISIBLE};
+use crate::measures::{FETCHED, SENT, TAKEN, VISIBLE};
 use crate::operation::Operation;
 
 /// Whether every operation was done at least twice.
@@ -80,6 +80,20 @@ fn users_submit_one_mail_after_another_over_new_and_over_kept_sessions() {
     assert_eq!(load.reads_mail(), (false, false), "there is no address for it");
     let ended = load.until(|ended| ended.good(Operation::Submit) >= 50);
     assert_eq!(ended.done(), [Operation::Submit]);
+}
+
+#[test]
+fn users_read_one_mail_after_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let load = Load::reading(&embedded(folder.path()));
+    let filled = load.fill();
+    let ended = load.until(|ended| ended.good(Operation::Body) >= 200);
+    assert_eq!(ended.done(), [Operation::Open, Operation::Body]);
+    assert_eq!(ended.good(Operation::Open), 10, "a user opens its mailbox once");
+    assert!(ended.counter(FETCHED).abs_diff(2_000 * ended.good(Operation::Body)) < 200 * ended.good(Operation::Body));
+    let verified = load.verify();
+    assert!(verified.ok, "{:?}", verified.findings);
+    assert_eq!(load.fill(), filled);
 }
 
 /// Sends lines of IMAP, and reads to the end of the last one.

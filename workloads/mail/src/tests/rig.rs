@@ -66,6 +66,11 @@ impl Load {
         Load::of(url, "submit", &format!("bytes = 2000\nkeep_session = {keeps_session}\ndelivery_s = 0\n"))
     }
 
+    /// Ten users who read one mail after another.
+    pub(super) fn reading(url: &str) -> Self {
+        Load::of(url, "read", "bytes = 2000\ndelivery_s = 0\n")
+    }
+
     fn of(url: &str, profile: &str, keys: &str) -> Self {
         let text = format!(
             "workload = \"mail\"\nprofile = \"{profile}\"\n[load]\nstrategy = \"fixed\"\nusers = 10\n[target]\nurl = {url:?}\n\
