@@ -43,7 +43,7 @@ fn our_words(dovecot: &Service, sessions: u32, length: &str) -> Vec<String> {
 fn their_words(imap: u16, sessions: u32, seconds: u64) -> Vec<String> {
     programs::words(&format!(
         "host=127.0.0.1 port={imap} user=u%d@barograph.test pass=barograph users=0-{} clients={sessions} secs={seconds} \
-         seed=1 no_tracking - login=100 select=100 fetch2=100",
+         seed=1 no_tracking - select=100 fetch2=100,100",
         MAILBOXES - 1
     ))
 }
