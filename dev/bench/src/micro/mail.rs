@@ -36,6 +36,9 @@ const TO_SINK: Mails = Mails { one: 10_000, several: 40_000 };
 const TO_EMBEDDED: Mails = TO_SINK;
 const TO_POSTFIX: Mails = Mails { one: 250, several: 2_500 };
 
+/// A server whose processes look the last address up only once, so that smtp-source numbers its recipients.
+const POSTFIX: &str = "Postfix";
+
 /// The mail server of this product.
 const EMBEDDED: &str = "barograph serve mail";
 
@@ -82,8 +85,7 @@ const RATIOS: [Ratio; 4] = [
     Ratio { figure: 1, base: IMAPTEST, wanted: "-" },
 ];
 
-/// What is wanted of submissions, of reading, and of users who hold IDLE.
-const OF_READING: &[Wanted] = &[Wanted { of: Cell::Ratio(2), bound: Bound::AtLeast(1.0) }];
+/// What is wanted of submissions, and of users who hold IDLE.
 const OF_SUBMISSIONS: &[Wanted] = &[Wanted { of: Cell::Ratio(0), bound: Bound::AtLeast(1.0) }];
 const OF_IDLE: &[Wanted] = &[Wanted { of: Cell::Figure(3), bound: Bound::AtMost(64.0) }];
 
@@ -205,11 +207,12 @@ fn about() -> String {
          smtp-sink takes mail and drops it; `barograph serve mail` keeps it so that it survives a killed server (`--durability system`); Postfix keeps each mail on its disk before it answers, and passes it on by LMTP to a sink.\n\
          A session connects for each mail, or keeps its connection (`--keep-session`, `-d`).\n\
          Both send the same number of mails, {}; to Postfix {}. smtp-source is measured from its start to its end, Barograph in its window.\n\
+         Mail of Barograph is to the accounts of its users in turn, mail of smtp-source to one; to Postfix, whose processes look the last address up only once, smtp-source numbers its recipients (`-N`).\n\
          Before the next turn the queue of Postfix is empty.\n\
          smtp-source waits for the reply to each command; Barograph sends the envelope in one piece where the server offers PIPELINING, as all servers here do.\n\
          Driver CPU is user and system time of the whole process, divided by its mails.\n\
          The case of IDLE has {WATCHING} users with two connections each, of which one holds IDLE, at {COMPRESSION} times the rate of a working day on the embedded server: its memory is that by which the driver grew with its users.\n\
-         In the cases of reading both fetch one mail of INBOX after another from Dovecot, over connections that they keep: Barograph whole mails, which it compares with their hashes, imaptest a mail, its text or its header in turn.\n\
+         In the cases of reading both fetch one mail of INBOX after another from Dovecot, over connections that they keep: one command at a time on each: Barograph whole mails, which it compares with their hashes, imaptest a mail, its text or its header by chance.\n\
          CPU of Barograph is there that of its window by its own account, since its process also reads all mail before and after.\n\
          imaptest is in no Debian package; it is built from its source.\n\
          Behind a cell stands what is wanted of it, and whether its median keeps it.\n",
@@ -273,7 +276,7 @@ impl Stand {
         let postfix = servers.postfix.iter().flat_map(|(postfix, _)| {
             let queue = postfix.folder().join("queue");
             Sessions::ALL.map(|sessions| {
-                self.submissions(("Postfix", postfix.port()), (sessions, TO_POSTFIX), Some(queue.clone()))
+                self.submissions((POSTFIX, postfix.port()), (sessions, TO_POSTFIX), Some(queue.clone()))
             })
         });
         let (embedded, imap) = &servers.embedded;
@@ -309,7 +312,7 @@ impl Stand {
         };
         let theirs = self.smtp_source.as_deref().map(|program| Contender {
             name: SMTP_SOURCE,
-            pinned: pinned_program(program, their_words(port, sessions, mails), &[0]),
+            pinned: pinned_program(program, their_words(port, sessions, mails, server), &[0]),
             seconds: LONGEST_S,
             read: Box::new(move |used| {
                 queue.as_deref().map_or(Ok(()), wait_until_empty)?;
@@ -346,10 +349,11 @@ fn our_words(port: u16, sessions: Sessions, mails: u32) -> Vec<String> {
     ))
 }
 
-fn their_words(port: u16, sessions: Sessions, mails: u32) -> Vec<String> {
+fn their_words(port: u16, sessions: Sessions, mails: u32, server: &str) -> Vec<String> {
     let kept = if sessions.are_kept { "-d " } else { "" };
+    let numbered = if server == POSTFIX { "-N " } else { "" };
     programs::words(&format!(
-        "{kept}-s {} -m {mails} -l {BYTES} -f u0@barograph.test -t u1@barograph.test 127.0.0.1:{port}",
+        "{kept}{numbered}-s {} -m {mails} -l {BYTES} -f u0@barograph.test -t u1@barograph.test 127.0.0.1:{port}",
         sessions.count
     ))
 }
@@ -407,12 +411,12 @@ mod tests {
         let ours = our_words(2525, kept, 99).join(" ");
         assert!(ours.starts_with("mail smtp://127.0.0.1:2525 --bytes 4096 -c 16 -n 99 "), "{ours}");
         assert!(ours.ends_with(" --keep-session"), "{ours}");
-        let theirs = their_words(2525, kept, 99).join(" ");
+        let theirs = their_words(2525, kept, 99, POSTFIX).join(" ");
         assert!(
-            theirs.starts_with("-d -s 16 -m 99 -l 4096 ") && theirs.ends_with(" 127.0.0.1:2525"),
+            theirs.starts_with("-d -N -s 16 -m 99 -l 4096 ") && theirs.ends_with(" 127.0.0.1:2525"),
             "{theirs}"
         );
-        assert!(!their_words(1, one, 1).contains(&"-d".to_owned()));
+        assert!(!their_words(1, one, 1, SMTP_SINK).iter().any(|word| ["-d", "-N"].contains(&word.as_str())));
         assert_eq!((TO_POSTFIX.over(one), TO_POSTFIX.over(kept)), (250, 2_500));
     }
 
