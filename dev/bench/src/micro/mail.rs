@@ -207,7 +207,7 @@ fn about() -> String {
          smtp-sink takes mail and drops it; `barograph serve mail` keeps it so that it survives a killed server (`--durability system`); Postfix keeps each mail on its disk before it answers, and passes it on by LMTP to a sink.\n\
          A session connects for each mail, or keeps its connection (`--keep-session`, `-d`).\n\
          Both send the same number of mails, {}; to Postfix {}. smtp-source is measured from its start to its end, Barograph in its window.\n\
-         Mail of Barograph is to the accounts of its users in turn, mail of smtp-source to one; to Postfix, whose processes look the last address up only once, smtp-source numbers its recipients (`-N`).\n\
+         Mail of Barograph is to accounts of its users by chance, mail of smtp-source to one; to Postfix, whose processes look the last address up only once, smtp-source numbers its recipients (`-N`).\n\
          Before the next turn the queue of Postfix is empty.\n\
          smtp-source waits for the reply to each command; Barograph sends the envelope in one piece where the server offers PIPELINING, as all servers here do.\n\
          Driver CPU is user and system time of the whole process, divided by its mails.\n\
