@@ -22,6 +22,7 @@ use crate::leftovers::Outside;
 use crate::network::{MOST_NODES, Network};
 use crate::nodes::{CONTROL, Common, LONG, Node, node_name};
 use crate::programs::Programs;
+use crate::simulated::{SIMULATED, SimulatedNodes};
 
 /// Counter for names.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -255,6 +256,19 @@ impl Cluster {
         // First, since it would start its pods again.
         self.wait(running.kill()).expect("it can be killed");
         self.outside.kill(&group).expect("its pods can be killed");
+    }
+
+    /// Adds nodes that are objects only ([`SimulatedNodes`]), labelled [`SIMULATED`](crate::SIMULATED).
+    ///
+    /// # Panics
+    /// If the cluster does not take them.
+    #[must_use]
+    pub fn simulate_nodes(&self, count: usize) -> SimulatedNodes {
+        let nodes = self.wait(SimulatedNodes::start(&self.access(), count)).expect("the cluster takes nodes");
+        // A new node has a taint until the cluster has seen that it is ready.
+        let taints = ["get", "nodes", "-l", SIMULATED, "-o", "jsonpath={.items[*].spec.taints[*].key}"];
+        self.until("simulated nodes take pods", &taints, str::is_empty).expect("they are ready");
+        nodes
     }
 
     fn wait<T: Send>(&self, work: impl Future<Output = T> + Send) -> T {
