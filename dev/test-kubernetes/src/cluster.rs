@@ -1,7 +1,7 @@
 //! A running cluster, from its start to its end.
 
 use std::io::Write;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -22,12 +22,19 @@ use crate::leftovers::Outside;
 use crate::network::{MOST_NODES, Network};
 use crate::nodes::{CONTROL, Common, LONG, Node, node_name};
 use crate::programs::Programs;
+use crate::simulated::{SIMULATED, SimulatedNodes};
 
 /// Counter for names.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// Interval between questions.
 const ASK_EVERY: Duration = Duration::from_millis(200);
+
+/// Port of the first service.
+const SERVICE_PORT: u16 = 443;
+
+/// Longest wait for an answer of a service; until a proxy knows it, nothing answers.
+const ANSWER: Duration = Duration::from_secs(1);
 
 /// Context of a user with all rights, which is the current one.
 const ADMIN: &str = "admin";
@@ -139,7 +146,21 @@ impl Cluster {
         let count = nodes.len();
         self.until("all nodes are ready", &["get", "nodes", "-o", ready], |said| {
             said.split(' ').filter(|status| *status == "True").count() == count
-        })
+        })?;
+        self.reach_services()
+    }
+
+    /// Waits until this process reaches the API server as a service: nodes are ready before their proxies are.
+    fn reach_services(&self) -> Result<(), String> {
+        let address = SocketAddr::new(self.common.network.first_service().into(), SERVICE_PORT);
+        let begun = Instant::now();
+        while let Err(why) = TcpStream::connect_timeout(&address, ANSWER) {
+            if begun.elapsed() > LONG {
+                return Err(format!("{address} was not reached within {LONG:?}: {why}\n{}", self.logs()));
+            }
+            self.wait(async { tokio::time::sleep(ASK_EVERY).await });
+        }
+        Ok(())
     }
 
     fn create(&mut self, unit: Unit) -> Result<(), String> {
@@ -235,6 +256,19 @@ impl Cluster {
         // First, since it would start its pods again.
         self.wait(running.kill()).expect("it can be killed");
         self.outside.kill(&group).expect("its pods can be killed");
+    }
+
+    /// Adds nodes that are objects only ([`SimulatedNodes`]), labelled [`SIMULATED`](crate::SIMULATED).
+    ///
+    /// # Panics
+    /// If the cluster does not take them.
+    #[must_use]
+    pub fn simulate_nodes(&self, count: usize) -> SimulatedNodes {
+        let nodes = self.wait(SimulatedNodes::start(&self.access(), count)).expect("the cluster takes nodes");
+        // A new node has a taint until the cluster has seen that it is ready.
+        let taints = ["get", "nodes", "-l", SIMULATED, "-o", "jsonpath={.items[*].spec.taints[*].key}"];
+        self.until("simulated nodes take pods", &taints, str::is_empty).expect("they are ready");
+        nodes
     }
 
     fn wait<T: Send>(&self, work: impl Future<Output = T> + Send) -> T {

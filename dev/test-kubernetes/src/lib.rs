@@ -16,6 +16,8 @@ mod leftovers;
 mod network;
 mod nodes;
 mod programs;
+mod simulated;
 
 pub use cluster::Cluster;
 pub use image::IMAGE;
+pub use simulated::{SIMULATED, SimulatedNodes};

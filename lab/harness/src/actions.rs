@@ -1,6 +1,7 @@
 //! Actions on the deployment while the load goes on, each at its moment.
 
 mod drain;
+mod replace;
 mod scale;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -185,6 +186,15 @@ impl<'d> Actions<'d> {
         self.waiting.push_front(action);
     }
 
+    /// Adds the replacement of a lost node, on which `unit` ran, unless it is under way.
+    pub(crate) fn replace(&mut self, node: &str, unit: &str, now: Nanos) {
+        let act = ActionKind::Replace(node.to_owned());
+        let acting = self.acting.as_ref().map(|acting| &acting.action);
+        if !self.waiting.iter().chain(acting).any(|known| known.act == act) {
+            self.add(ActionPlan { at: now, unit: unit.to_owned(), act, every: None });
+        }
+    }
+
     /// Lets a repeated action wait for its next moment, behind those of the same moment.
     fn repeat(&mut self, action: &ActionPlan) {
         if let Some(every) = action.every {
@@ -231,6 +241,9 @@ async fn act(
     }
     if let ActionKind::Scale(count) = action.act {
         return scale::scale(deployed, &action.unit, count).await;
+    }
+    if let ActionKind::Replace(node) = &action.act {
+        return replace::replace(deployed, node, &clock).await;
     }
     if action.act == ActionKind::Undrain {
         drain::nodes(deployed)?.avoid_none();
@@ -280,7 +293,7 @@ async fn act(
         ActionKind::Clone(name) => {
             return Ok(machines(deployed, "clone")?.clone_host(host, name).await?.into());
         }
-        ActionKind::Heal | ActionKind::Undrain | ActionKind::Scale(_) => {}
+        ActionKind::Heal | ActionKind::Undrain | ActionKind::Scale(_) | ActionKind::Replace(_) => {}
     }
     Ok(ActionResult::default())
 }

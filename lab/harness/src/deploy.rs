@@ -141,12 +141,16 @@ fn options(planned: &[PlannedApplication<'_>], plan: &Plan) -> Vec<(String, Stri
     // Containers refuse unknown options.
     let accel = deploy.has(Ability::Machines).then(|| ("accel", deploy.vm_accel.clone()));
     let all = [network, engine, accel, floating].into_iter().flatten();
-    let pods = if deploy.has(Ability::Pods) { of_pods(&deploy.cluster) } else { Vec::new() };
+    let pods = if deploy.has(Ability::Pods) { of_pods(&deploy.cluster, planned) } else { Vec::new() };
     all.chain(pods).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// Settings for a cluster.
-fn of_pods(cluster: &ClusterPlan) -> Vec<(&'static str, String)> {
+fn of_pods(cluster: &ClusterPlan, planned: &[PlannedApplication<'_>]) -> Vec<(&'static str, String)> {
+    let drivers = planned::parts(planned).filter(|part| part.tier == DRIVERS);
+    let drivers: Vec<&str> = drivers.map(|part| part.host.as_str()).collect();
+    // Drivers are the only group of hosts with nodes of its own.
+    let group = Some(drivers.join(",")).filter(|hosts| !hosts.is_empty());
     let access = cluster.access.as_ref().map(|path| path.display().to_string());
     let given = [
         ("kubernetes-access", access),
@@ -154,6 +158,9 @@ fn of_pods(cluster: &ClusterPlan) -> Vec<(&'static str, String)> {
         ("kubernetes-namespace", cluster.namespace.clone()),
         ("kubernetes-image", cluster.image.clone()),
         ("kubernetes-nodes", cluster.nodes.clone()),
+        ("kubernetes-group-nodes", cluster.driver_nodes.clone().filter(|_| group.is_some())),
+        ("kubernetes-group-apart", (group.is_some() && cluster.drivers_apart).then(|| "true".to_owned())),
+        ("kubernetes-group", group),
         ("kubernetes-requests", Some(cluster.requests.to_string())),
         ("kubernetes-pending-s", Some(Duration::from(cluster.pending).as_secs().to_string())),
     ];

@@ -2,6 +2,7 @@
 
 use barograph_engine::LoadStart;
 use barograph_model::{Arrivals, Level, Nanos, Phase, Strategy};
+use barograph_platform::UnitExit;
 use barograph_record::{Entry, LoadStarted, ProbeRow, Resources, Trial};
 use barograph_stats::{Interval, IntervalSummary, OpStats, search};
 use barograph_workload::LoadJob;
@@ -10,7 +11,7 @@ use crate::actions::{ActionFailure, Actions};
 use crate::check::CheckedPlan;
 use crate::control::{self, ControlListener};
 use crate::dense::Dense;
-use crate::deploy::{COMMON, Deployment};
+use crate::deploy::{COMMON, Deployment, StartedPart};
 use crate::elastic::{self, Elastic};
 use crate::fleet::{self, DriverAddress, Fleet, FleetJob, Load};
 use crate::probes::{Guests, Probes};
@@ -228,7 +229,7 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
             tokio::select! {
                 biased;
                 () = stop.wanted() => return Err(HarnessError::Interrupted),
-                gone = gone(app) => return Err(gone),
+                (part, ended) = ended(app) => self.lost(part, &ended)?,
                 asked = asked(&mut self.control) => self.answer(asked).await?,
                 (action, began, done) = self.actions.next(now) => self.acted(&action, began, done)?,
                 next = self.loads[at].engine.next() => {
@@ -524,10 +525,21 @@ async fn begin(
 /// Waits for the end of a service of the application. Targets that exist already are not watched, and drivers
 /// report their end themselves.
 pub(crate) async fn gone(app: Option<&Deployment>) -> HarnessError {
-    let Some(app) = app else { return std::future::pending().await };
-    let (part, ended) = app.application_ends().await;
+    let (part, how) = ended(app).await;
+    gone_as(app, part, how)
+}
+
+async fn ended(app: Option<&Deployment>) -> (&StartedPart, UnitExit) {
+    match app {
+        Some(app) => app.application_ends().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn gone_as(app: Option<&Deployment>, part: &StartedPart, ended: UnitExit) -> HarnessError {
     let log = part.running().logs().map(|log| log.tail(TAIL)).unwrap_or_default();
-    HarnessError::TargetGone { what: app.called(part), ended, log }
+    let what = app.map_or_else(|| part.name.clone(), |app| app.called(part));
+    HarnessError::TargetGone { what, ended, log }
 }
 
 async fn asked(control: &mut Option<ControlListener>) -> control::ReceivedCommand {

@@ -87,6 +87,8 @@ pub enum ActionKind {
     Drain,
     /// Parts may start on all nodes again.
     Undrain,
+    /// All parts of this lost node start on other nodes. The run itself does it; it is not for plans.
+    Replace(String),
 }
 
 /// New limits of a part; absent ones stay unchanged.
@@ -131,7 +133,7 @@ impl ActionKind {
             | ActionKind::Snapshot(_)
             | ActionKind::Restore(_)
             | ActionKind::Clone(_) => Some(Ability::Moves),
-            ActionKind::Drain | ActionKind::Undrain => Some(Ability::Pods),
+            ActionKind::Drain | ActionKind::Undrain | ActionKind::Replace(_) => Some(Ability::Pods),
             _ => None,
         }
     }
@@ -166,6 +168,7 @@ impl ActionKind {
             ActionKind::Clone(_) => "clone",
             ActionKind::Drain => "drain",
             ActionKind::Undrain => "undrain",
+            ActionKind::Replace(_) => "node-lost",
         }
     }
 }
@@ -189,7 +192,10 @@ impl fmt::Display for ActionKind {
                 write!(f, " to {}", both.join(", "))
             }
             ActionKind::Scale(count) => write!(f, " to {count}"),
-            ActionKind::Snapshot(name) | ActionKind::Restore(name) | ActionKind::Clone(name) => {
+            ActionKind::Replace(name)
+            | ActionKind::Snapshot(name)
+            | ActionKind::Restore(name)
+            | ActionKind::Clone(name) => {
                 write!(f, " {name}")
             }
             _ => Ok(()),

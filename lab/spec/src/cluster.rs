@@ -9,6 +9,18 @@ use crate::settings_reader::SettingsReader;
 /// Longest wait for a pod that no node takes, in seconds: a cluster that adds nodes needs minutes.
 const MOST_PENDING_S: u64 = 3_600;
 
+/// The key of the labels of nodes.
+const NODES: &str = "deploy.kubernetes_nodes";
+
+/// The key of the labels of drivers' nodes.
+const DRIVER_NODES: &str = "deploy.kubernetes_driver_nodes";
+
+/// The end of the run when a node is lost.
+const END: &str = "end";
+
+/// The start of the parts of a lost node on others.
+const REPLACE: &str = "replace";
+
 /// Settings for a cluster.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClusterPlan {
@@ -22,10 +34,16 @@ pub struct ClusterPlan {
     pub image: Option<String>,
     /// Labels of nodes that may run pods, as `disk=ssd,zone=a`.
     pub nodes: Option<String>,
+    /// Labels of nodes that may run drivers, where these are others.
+    pub driver_nodes: Option<String>,
+    /// Whether each driver is on a node without another driver.
+    pub drivers_apart: bool,
     /// Share of the limits of parts that is set aside on nodes.
     pub requests: f64,
     /// Longest time for which a pod may wait for a lasting reason.
     pub pending: Nanos,
+    /// Whether the parts of a lost node start on other nodes; otherwise the run ends.
+    pub replaces_lost: bool,
 }
 
 /// Reads the keys.
@@ -34,17 +52,22 @@ pub(crate) fn cluster(g: &mut SettingsReader) -> Option<ClusterPlan> {
     let context = g.optional_word("deploy.kubernetes_context", "a context of that file");
     let namespace = g.optional_word("deploy.kubernetes_namespace", "a namespace of the cluster");
     let image = image(g);
-    let nodes = nodes(g);
+    let (nodes, driver_nodes) = (nodes(g, NODES), nodes(g, DRIVER_NODES));
+    let drivers_apart = g.flag("deploy.kubernetes_drivers_apart", false);
     let requests = g.fraction("deploy.kubernetes_requests", 0.0..=1.0, 1.0);
     let pending = g.number("deploy.kubernetes_pending_s", 1..=MOST_PENDING_S, 5);
+    let lost = g.word("deploy.kubernetes_lost_node", &[END, REPLACE], END);
     Some(ClusterPlan {
         access: access?.map(PathBuf::from),
         context: context?,
         namespace: namespace?,
         image: image?,
         nodes: nodes?,
+        driver_nodes: driver_nodes?,
+        drivers_apart: drivers_apart?,
         requests: requests?,
         pending: Nanos::from_secs(pending?),
+        replaces_lost: lost? == REPLACE,
     })
 }
 
@@ -65,8 +88,8 @@ fn is_certain(image: &str) -> bool {
     image.contains("@sha256:") || tag.is_some_and(|tag| !tag.is_empty() && tag != "latest")
 }
 
-fn nodes(g: &mut SettingsReader) -> Option<Option<String>> {
-    let (key, allowed) = ("deploy.kubernetes_nodes", "labels of nodes, as \"disk=ssd,zone=a\"");
+fn nodes(g: &mut SettingsReader, key: &'static str) -> Option<Option<String>> {
+    let allowed = "labels of nodes, as \"disk=ssd,zone=a\"";
     let nodes = g.optional_word(key, allowed)?;
     let is_label = |pair: &str| pair.split_once('=').is_some_and(|(name, _)| !name.trim().is_empty());
     if let Some(wrong) = nodes.as_ref().filter(|text| !text.split(',').all(is_label)) {

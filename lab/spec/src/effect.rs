@@ -8,7 +8,7 @@ use crate::plan::Plan;
 use crate::settings_reader::SettingsReader;
 
 /// Keys that concern hosts, and so drivers too if these are units.
-const OF_HOSTS: [&str; 14] = [
+const OF_HOSTS: [&str; 17] = [
     "deploy.hosts",
     "deploy.link_mbit",
     "deploy.link_delay_ms",
@@ -22,6 +22,9 @@ const OF_HOSTS: [&str; 14] = [
     "deploy.kubernetes_nodes",
     "deploy.kubernetes_requests",
     "deploy.kubernetes_pending_s",
+    "deploy.kubernetes_lost_node",
+    "deploy.kubernetes_driver_nodes",
+    "deploy.kubernetes_drivers_apart",
     "deploy.vm_accel",
 ];
 

@@ -454,7 +454,7 @@ fn target(g: &mut SettingsReader) -> Option<TargetPlan> {
 }
 
 fn driver(g: &mut SettingsReader) -> Option<DriverPlan> {
-    let count = g.number("driver.count", 1..=64, 1);
+    let count = g.number("driver.count", 1..=100, 1);
     let place = g.word("driver.place", &["auto", "own", "unit"], "auto");
     let workers = g.number("driver.workers", 0..=256, 0);
     let connections = g.word("driver.connections", &["auto", "keep", "close"], "auto");

@@ -160,13 +160,26 @@ fn what_is_asked_of_a_cluster_stays_in_the_resolved_plan() {
         "deploy.kubernetes_nodes=disk=ssd,zone=a",
         "deploy.kubernetes_requests=0.5",
         "deploy.kubernetes_pending_s=60",
+        "deploy.kubernetes_lost_node=replace",
+        "deploy.kubernetes_driver_nodes=role=driver",
+        "deploy.kubernetes_drivers_apart=true",
     ];
     let first = plan("", &sets).unwrap();
     let cluster = &first.deploy.cluster;
     assert_eq!((cluster.context.as_deref(), cluster.requests), (Some("lab"), 0.5));
     assert_eq!(cluster.nodes.as_deref(), Some("disk=ssd,zone=a"));
+    assert_eq!((cluster.driver_nodes.as_deref(), cluster.drivers_apart), (Some("role=driver"), true));
+    assert!(cluster.replaces_lost && !plan("", &[]).unwrap().deploy.cluster.replaces_lost);
     assert_eq!(plan(&first.resolved, &[]).unwrap().deploy, first.deploy);
-    for wrong in ["image=redis", "image=redis:latest", "nodes=ssd", "requests=2", "pending_s=0"] {
+    for wrong in [
+        "image=redis",
+        "image=redis:latest",
+        "nodes=ssd",
+        "requests=2",
+        "pending_s=0",
+        "lost_node=wait",
+        "driver_nodes=b",
+    ] {
         let key = format!("deploy.kubernetes_{}", wrong.split('=').next().unwrap());
         assert_eq!(refused(&[&format!("deploy.kubernetes_{wrong}")]), [key]);
     }

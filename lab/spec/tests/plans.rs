@@ -65,6 +65,8 @@ fn impossible_values_are_all_named_at_once() {
     assert_eq!(got[0].allowed, "one of search, fixed, path");
     assert_eq!((got[1].value.as_str(), got[1].allowed.as_str()), ("-5", "a whole number from 1 to 1000000"));
     assert_eq!(got[2].place, "--set");
+    assert_eq!(refusals("", &["driver.count=101"])[0].allowed, "a whole number from 1 to 100");
+    assert!(read(Catalogue::default(), "plans/x.toml", "", &["driver.count=100".to_owned()]).is_ok());
 }
 
 #[test]

@@ -42,7 +42,8 @@ impl DrainedNodes {
                 required_during_scheduling_ignored_during_execution: Some(selector),
                 ..NodeAffinity::default()
             };
-            spec.affinity = Some(Affinity { node_affinity: Some(of_nodes), ..Affinity::default() });
+            let pods = spec.affinity.take().unwrap_or_default();
+            spec.affinity = Some(Affinity { node_affinity: Some(of_nodes), ..pods });
         }
         pod
     }

@@ -11,6 +11,12 @@ pub(crate) const HOST: &str = "barograph.org/host";
 /// Label of a unit's pods.
 pub(crate) const UNIT: &str = "barograph.org/unit";
 
+/// Label of pods that are kept apart from each other.
+pub(crate) const GROUP: &str = "barograph.org/group";
+
+/// Its value.
+pub(crate) const APART: &str = "apart";
+
 /// Who manages the objects, as a label and as the owner of fields.
 pub(crate) const MANAGER: &str = "barograph";
 

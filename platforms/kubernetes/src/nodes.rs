@@ -8,6 +8,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
 
+use crate::options::Options;
 use crate::quantity;
 
 /// This machine's identity since its start.
@@ -73,6 +74,23 @@ pub(crate) async fn list(
     let here = std::fs::read_to_string(BOOT_ID).unwrap_or_default();
     let usable = nodes.items.iter().filter(|node| takes_pods(node));
     Ok(usable.map(|node| free_node(node, &pods, here.trim())).collect())
+}
+
+/// Nodes that may run pods of a site.
+pub(crate) struct Found {
+    pub(crate) of_all: Vec<FreeNode>,
+    /// Those of its group, if these are others.
+    pub(crate) of_group: Vec<FreeNode>,
+}
+
+/// Returns the nodes that may run pods.
+pub(crate) async fn list_all(client: &Client, options: &Options) -> Result<Found, kube::Error> {
+    let of_all = list(client, &options.nodes).await?;
+    let of_group = match options.group.nodes.is_empty() {
+        true => Vec::new(),
+        false => list(client, &options.group.nodes).await?,
+    };
+    Ok(Found { of_all, of_group })
 }
 
 /// Whether the cluster has not heard from a node for long, or has none of this name. A cluster that does not answer

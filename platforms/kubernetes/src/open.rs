@@ -18,7 +18,7 @@ use crate::access::{Access, is_gone, refused};
 use crate::drained::DrainedNodes;
 use crate::mounts::View;
 use crate::names;
-use crate::nodes;
+use crate::nodes::{self, Found};
 use crate::objects;
 use crate::options::Options;
 use crate::removal::{SiteObjects, apply_service, failed};
@@ -55,6 +55,7 @@ pub(crate) async fn open(spec: &SiteSpec, ledger: &Ledger) -> Result<KubernetesS
         view: View::new(options.image.is_none(), &spec.shared, &spec.writable),
         requests: options.requests,
         nodes: options.nodes.clone(),
+        group: options.group.clone(),
     };
     let wanted = own.then(|| objects::namespace(&spec.id, true));
     let place = (spec.id.as_str(), namespace.as_str());
@@ -98,8 +99,9 @@ pub(crate) async fn open(spec: &SiteSpec, ledger: &Ledger) -> Result<KubernetesS
 /// Returns an image that all nodes have.
 async fn machine_image(client: &Client, options: &Options) -> Result<String, Fault> {
     let act = "find an image on the nodes";
-    let nodes = nodes::list(client, &options.nodes).await;
-    let nodes = nodes.map_err(|error| failed(act)(refused(&error)))?;
+    let nodes = nodes::list_all(client, options).await;
+    let Found { of_all: mut nodes, of_group } = nodes.map_err(|error| failed(act)(refused(&error)))?;
+    nodes.extend(of_group);
     nodes::common_image(&nodes).ok_or_else(|| failed(act)("they have none in common"))
 }
 

@@ -1,6 +1,6 @@
 //! Settings of a site for this platform only.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -24,8 +24,21 @@ pub(crate) struct Options {
     pub(crate) requests: f64,
     /// Labels of nodes that may run pods.
     pub(crate) nodes: BTreeMap<String, String>,
+    /// Hosts with nodes of their own.
+    pub(crate) group: Group,
     /// Longest time for which a pod may wait for a reason that does not end by itself.
     pub(crate) pending: Duration,
+}
+
+/// Hosts whose pods are kept apart from others.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Group {
+    /// Names of the hosts.
+    pub(crate) hosts: BTreeSet<String>,
+    /// Labels of nodes that may run their pods; empty for those of all hosts.
+    pub(crate) nodes: BTreeMap<String, String>,
+    /// Whether each of them is on a node without another one.
+    pub(crate) apart: bool,
 }
 
 impl Default for Options {
@@ -37,19 +50,23 @@ impl Default for Options {
             image: None,
             requests: 1.0,
             nodes: BTreeMap::new(),
+            group: Group::default(),
             pending: Duration::from_secs(5),
         }
     }
 }
 
 /// Names and allowed values, for messages.
-const KNOWN: [(&str, &str); 7] = [
+const KNOWN: [(&str, &str); 10] = [
     ("access", "the path of a file"),
     ("context", "a name in the file of access"),
     ("namespace", "the name of a namespace that is there"),
     ("image", "an image by its digest or with a tag other than `latest`"),
     ("requests", "a share from 0 to 1"),
     ("nodes", "labels of nodes as `disk=ssd,zone=a`"),
+    ("group", "names of hosts as `a,b`"),
+    ("group-nodes", "labels of nodes as `disk=ssd,zone=a`"),
+    ("group-apart", "`true` or `false`"),
     ("pending-s", "a number of seconds"),
 ];
 
@@ -74,6 +91,9 @@ impl Options {
             "image" => self.image = Some(text().filter(|image| is_certain(image))?),
             "requests" => self.requests = value.parse().ok().filter(|share| (0.0..=1.0).contains(share))?,
             "nodes" => self.nodes = labels(value)?,
+            "group" => self.group.hosts = value.split(',').map(str::to_owned).collect(),
+            "group-nodes" => self.group.nodes = labels(value)?,
+            "group-apart" => self.group.apart = value.parse().ok()?,
             "pending-s" => self.pending = Duration::from_secs(value.parse().ok()?),
             _ => return None,
         }
@@ -134,11 +154,16 @@ mod tests {
             ("kubernetes-requests", "0.5"),
             ("kubernetes-nodes", "disk=ssd, zone=a"),
             ("kubernetes-pending-s", "60"),
+            ("kubernetes-group", "driver-1,driver-2"),
+            ("kubernetes-group-nodes", "role=driver"),
+            ("kubernetes-group-apart", "true"),
         ])
         .unwrap();
         assert_eq!((options.context.as_deref(), options.requests), (Some("lab"), 0.5));
         assert_eq!(options.nodes["zone"], "a");
         assert_eq!(options.pending, Duration::from_secs(60));
+        let group = &options.group;
+        assert_eq!((group.hosts.len(), group.nodes["role"].as_str(), group.apart), (2, "driver", true));
         assert_eq!(of(&[]).unwrap(), Options::default());
     }
 
@@ -151,7 +176,8 @@ mod tests {
                 "option `kubernetes-requests` cannot be `2`; it takes a share from 0 to 1",
                 "the Kubernetes platform has no option `kubernetes-colour`; it has `kubernetes-access`, \
                  `kubernetes-context`, `kubernetes-namespace`, `kubernetes-image`, `kubernetes-requests`, \
-                 `kubernetes-nodes`, `kubernetes-pending-s`",
+                 `kubernetes-nodes`, `kubernetes-group`, `kubernetes-group-nodes`, `kubernetes-group-apart`, \
+                 `kubernetes-pending-s`",
             ]
         );
         for (name, value) in [
@@ -159,6 +185,7 @@ mod tests {
             ("namespace", "-a"),
             ("nodes", "ssd"),
             ("pending-s", "soon"),
+            ("group-apart", "yes"),
             ("access", ""),
         ] {
             assert!(of(&[(&format!("kubernetes-{name}"), value)]).is_err(), "{name} {value}");

@@ -1,5 +1,6 @@
 //! Checks that a site could be opened, without creating anything.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -12,8 +13,8 @@ use tokio::time::timeout;
 
 use crate::access::{Access, is_gone, refused};
 use crate::names;
-use crate::nodes::{self, FreeNode, Room};
-use crate::options::Options;
+use crate::nodes::{self, Found, FreeNode, Room};
+use crate::options::{Group, Options};
 use crate::rights;
 
 /// Longest wait for an answer through a service.
@@ -84,7 +85,7 @@ async fn of_cluster(
         rights,
         namespace_is_there(client, options),
         reached(client),
-        nodes::list(client, &options.nodes)
+        nodes::list_all(client, options)
     );
     let mut missing: Vec<MissingRequirement> = [rights, there, reached].into_iter().flatten().collect();
     let mut facts = Facts::new();
@@ -95,9 +96,11 @@ async fn of_cluster(
             what: format!("the cluster does not say which nodes it has ({})", refused(&error)),
             hint: "look at the cluster".to_owned(),
         }),
-        Ok(nodes) => {
-            missing.extend(of_nodes(&nodes, site, options));
-            facts.extend(nodes::facts(&nodes));
+        Ok(Found { of_all, of_group }) => {
+            missing.extend(of_hosts(&of_all, &of_group, (site, options)));
+            let is_new = |node: &&FreeNode| !of_all.iter().any(|known| known.name == node.name);
+            let others: Vec<FreeNode> = of_group.iter().filter(is_new).cloned().collect();
+            facts.extend(nodes::facts(&[of_all, others].concat()));
         }
     }
     facts.extend(more(options, namespace));
@@ -136,10 +139,42 @@ async fn reached(client: &Client) -> Option<MissingRequirement> {
     })
 }
 
-/// Checks nodes against what the site asks of them.
-fn of_nodes(nodes: &[FreeNode], site: &SiteSpec, options: &Options) -> Vec<MissingRequirement> {
+/// Checks nodes against what the hosts ask of them: those of the group on its own nodes, if it has some.
+fn of_hosts(
+    of_all: &[FreeNode],
+    of_group: &[FreeNode],
+    (site, options): (&SiteSpec, &Options),
+) -> Vec<MissingRequirement> {
+    let Group { hosts, nodes, apart } = &options.group;
+    let is_apart = |host: &&HostSpec| !nodes.is_empty() && hosts.contains(&host.name);
+    let (grouped, others): (Vec<_>, Vec<_>) = site.hosts.iter().partition(is_apart);
+    let mut missing = of_nodes(of_all, &options.nodes, &others, options);
+    let (own, labels) = if grouped.is_empty() { (of_all, &options.nodes) } else { (of_group, nodes) };
+    if !grouped.is_empty() {
+        missing.extend(of_nodes(own, labels, &grouped, options));
+    }
+    if *apart && !own.is_empty() && own.len() < hosts.len() {
+        missing.push(MissingRequirement {
+            what: format!(
+                "{} hosts want a node each, and the cluster has {} for them",
+                hosts.len(),
+                own.len()
+            ),
+            hint: "ask for fewer, or add nodes".to_owned(),
+        });
+    }
+    missing
+}
+
+/// Checks nodes with these labels against what these hosts ask of them.
+fn of_nodes(
+    nodes: &[FreeNode],
+    labels: &BTreeMap<String, String>,
+    hosts: &[&HostSpec],
+    options: &Options,
+) -> Vec<MissingRequirement> {
     if nodes.is_empty() {
-        let labels = options.nodes.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>();
+        let labels = labels.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>();
         let with = if labels.is_empty() { String::new() } else { format!(" with {}", labels.join(",")) };
         return vec![MissingRequirement {
             what: format!("no node{with} takes pods"),
@@ -155,7 +190,7 @@ fn of_nodes(nodes: &[FreeNode], site: &SiteSpec, options: &Options) -> Vec<Missi
         memory: limits.memory_bytes.unwrap_or_default() as f64 * options.requests,
     };
     let pods: Vec<(String, Room)> =
-        site.hosts.iter().map(|host| (host.name.clone(), asked(&host.limits))).collect();
+        hosts.iter().map(|host| (host.name.clone(), asked(&host.limits))).collect();
     missing.extend(nodes::lacking(nodes, &pods));
     missing
 }

@@ -5,16 +5,18 @@ use std::path::Path;
 
 use barograph_platform::{Limits, StopSignal, Unit, User};
 use k8s_openapi::api::core::v1::{
-    Container, EnvVar, ExecAction, Lifecycle, LifecycleHandler, Pod, PodSecurityContext, PodSpec,
-    ResourceRequirements, SeccompProfile, SecurityContext, Toleration, VolumeMount,
+    Affinity, Container, EnvVar, ExecAction, Lifecycle, LifecycleHandler, Pod, PodAffinityTerm,
+    PodAntiAffinity, PodSecurityContext, PodSpec, ResourceRequirements, SeccompProfile, SecurityContext,
+    Toleration, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use rustix::process::{getgid, getuid};
 
 use crate::mounts::View;
 use crate::names;
 use crate::objects::of_host;
+use crate::options::Group;
 use crate::quantity;
 
 /// Search path of programs: containers do not inherit this process's environment.
@@ -46,6 +48,8 @@ pub(crate) struct Common {
     pub(crate) requests: f64,
     /// Labels of nodes that may run pods.
     pub(crate) nodes: BTreeMap<String, String>,
+    /// Hosts with nodes of their own.
+    pub(crate) group: Group,
 }
 
 impl Common {
@@ -66,6 +70,10 @@ impl Common {
         let mut labels = names::labels(&self.site);
         labels.extend(of_host(&self.site, &unit.host));
         labels.insert(names::UNIT.to_owned(), names::value(&unit.name));
+        let is_apart = self.group.apart && self.group.hosts.contains(&unit.host);
+        if is_apart {
+            labels.insert(names::GROUP.to_owned(), names::APART.to_owned());
+        }
         Pod {
             metadata: ObjectMeta {
                 name: Some(name.to_owned()),
@@ -77,7 +85,8 @@ impl Common {
                 init_containers: Some(steps).filter(|steps| !steps.is_empty()),
                 volumes: Some(volumes),
                 restart_policy: Some("Never".to_owned()),
-                node_selector: Some(self.nodes.clone()).filter(|nodes| !nodes.is_empty()),
+                node_selector: Some(self.nodes_of(&unit.host).clone()).filter(|nodes| !nodes.is_empty()),
+                affinity: is_apart.then(|| apart(&self.site)),
                 automount_service_account_token: Some(false),
                 enable_service_links: Some(false),
                 // Units know each other by addresses.
@@ -88,6 +97,12 @@ impl Common {
             }),
             ..Pod::default()
         }
+    }
+
+    /// Returns the labels of nodes that may run the pods of a host.
+    fn nodes_of(&self, host: &str) -> &BTreeMap<String, String> {
+        let has_own = self.group.hosts.contains(host) && !self.group.nodes.is_empty();
+        if has_own { &self.group.nodes } else { &self.nodes }
     }
 
     fn container(
@@ -157,6 +172,25 @@ impl Common {
     }
 }
 
+/// A pod is on a node without another one that is kept apart.
+fn apart(site: &str) -> Affinity {
+    let others = [(names::SITE, names::value(site)), (names::GROUP, names::APART.to_owned())];
+    let selector = LabelSelector {
+        match_labels: Some(others.map(|(name, value)| (name.to_owned(), value)).into()),
+        ..LabelSelector::default()
+    };
+    let term = PodAffinityTerm {
+        label_selector: Some(selector),
+        topology_key: "kubernetes.io/hostname".to_owned(),
+        ..PodAffinityTerm::default()
+    };
+    let rule = PodAntiAffinity {
+        required_during_scheduling_ignored_during_execution: Some(vec![term]),
+        ..PodAntiAffinity::default()
+    };
+    Affinity { pod_anti_affinity: Some(rule), ..Affinity::default() }
+}
+
 /// A pod leaves a lost node soon.
 fn toleration(taint: &str) -> Toleration {
     Toleration {
@@ -223,6 +257,7 @@ mod tests {
             view: View::new(false, &["/opt/shared".into()], &[]),
             requests: 0.5,
             nodes: [("disk".to_owned(), "ssd".to_owned())].into(),
+            group: Group::default(),
         }
     }
 
@@ -271,6 +306,30 @@ mod tests {
             .map(|mount| (mount.mount_path, mount.read_only.unwrap()))
             .collect();
         assert_eq!(seen, [("/opt/shared".to_owned(), true), ("/w/pg".to_owned(), false)]);
+    }
+
+    #[test]
+    fn a_group_has_nodes_of_its_own_and_no_two_pods_on_one() {
+        let group = |apart| Group {
+            hosts: ["db-1".to_owned()].into(),
+            nodes: [("role".to_owned(), "driver".to_owned())].into(),
+            apart,
+        };
+        let pod = |apart, host: &str| {
+            let unit = Unit { host: host.to_owned(), ..unit(User::Own) };
+            Common { group: group(apart), ..common(false) }.pod(&unit, "p")
+        };
+        let own = pod(true, "db-1");
+        assert_eq!(own.metadata.labels.unwrap()[names::GROUP], "apart");
+        let spec = own.spec.unwrap();
+        assert_eq!(spec.node_selector.unwrap(), [("role".to_owned(), "driver".to_owned())].into());
+        let rule = serde_json::to_value(spec.affinity.unwrap().pod_anti_affinity).unwrap();
+        let terms = &rule["requiredDuringSchedulingIgnoredDuringExecution"];
+        let labels = serde_json::json!({ "barograph.org/site": "x1", "barograph.org/group": "apart" });
+        assert_eq!(terms[0]["labelSelector"]["matchLabels"], labels);
+        let other = pod(true, "web-1").spec.unwrap();
+        assert_eq!((other.node_selector.unwrap()["disk"].as_str(), other.affinity), ("ssd", None));
+        assert_eq!(pod(false, "db-1").spec.unwrap().affinity, None);
     }
 
     #[test]

@@ -67,12 +67,18 @@ const TIME_OF_DAY_PLACES: &[(&str, &str)] = &[
     ("platforms/vm/src/clock.rs", "the clocks of guests are set by it"),
 ];
 
+/// Places that read the time of day for people or for other programs.
+const STAMPS: &[(&str, &str)] = &[
+    ("lab/cli/src/commands/run.rs", "the date in the name of a run"),
+    ("dev/test-kubernetes/src/simulated.rs", "a node says to its cluster when it was alive"),
+];
+
 /// All bans.
 const BANS: &[Ban] = &[
     clock(&["Instant", "now"], MONOTONIC_PLACES),
     clock(&["SystemTime", "now"], TIME_OF_DAY_PLACES),
     clock(&["Zoned", "now"], &[("dev/bench/src/idle/page.rs", "the date beside measured figures")]),
-    clock(&["Timestamp", "now"], &[("lab/cli/src/commands/run.rs", "the date in the name of a run")]),
+    clock(&["Timestamp", "now"], STAMPS),
     Ban {
         path: &["process", "exit"],
         follows: NextToken::Anything,

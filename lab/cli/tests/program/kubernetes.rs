@@ -1,16 +1,17 @@
 //! The auction on a cluster: deployed, loaded, killed, and completely removed.
 
-use barograph_record::{ActionRecord, ExitCode};
+use barograph_record::{ActionRecord, ExitCode, Run};
 use barograph_test_kubernetes::Cluster;
 use rustix::process::Signal;
 
 use crate::actions::well_after;
 use crate::deployments::{fine, like, plan, possible};
-use crate::going::{PATIENCE_WITH_EMULATION, RunningProgram};
+use crate::going::{PATIENCE_WITH_EMULATION, RunningProgram, until};
+use crate::interrupted_in::INTERRUPTED;
 use crate::killed_in::KILLED;
-use crate::phases::{DEPLOY_AT_ONCE, tries_to_end};
+use crate::phases::{DEPLOY_AT_ONCE, EndMethod, tries_to_end};
 use crate::place::{TestFolders, fixed};
-use crate::plans::in_order;
+use crate::plans::{OPERATIONS, in_order};
 
 /// Objects of all runs in a cluster.
 fn objects(cluster: &Cluster) -> String {
@@ -77,7 +78,8 @@ fn pods_are_killed_scaled_restarted_and_drained_under_load() {
     let Some(cluster) = Cluster::start(2) else { return };
     let place = TestFolders::new();
     let mut sets = sets(&cluster);
-    sets.extend(fixed(20, 24));
+    // Long enough for all that follows.
+    sets.extend(fixed(20, 600));
     sets.extend(
         ["deploy.application_nodes=2", "deploy.bus=nats", "deploy.web=nginx", "deploy.web_nodes=1"]
             .map(str::to_owned),
@@ -97,6 +99,13 @@ fn pods_are_killed_scaled_restarted_and_drained_under_load() {
         return;
     }
     let going = RunningProgram::start(place.run(Some(&plan("auction.toml")), &sets));
+    going.says("action: undrain");
+    until("users that go on", || {
+        let run = Run::open(place.records().last()?).ok()?;
+        let last = run.actions().last().filter(|action| action.name == "undrain")?;
+        (well_after(&run, last.at_s) > 0).then_some(())
+    });
+    stop_load(&place);
     let ended = going.end_within(PATIENCE_WITH_EMULATION);
     let run = place.record();
     in_order(&run, &ended);
@@ -116,23 +125,181 @@ fn pods_are_killed_scaled_restarted_and_drained_under_load() {
     for action in [kept[4], kept[5]] {
         assert!(action.pause_s.is_some_and(|pause| pause > 0.0 && pause <= action.took_s), "{kept:?}");
     }
-    assert!(well_after(&run, kept[7].at_s) > 0, "users go on");
     assert_eq!(objects(&cluster), "");
     place.assert_gone();
     place.assert_nothing_to_clean();
 }
 
-/// Drain and verification are held open by a paused part, which pods cannot be.
+/// Each driver is a pod on a node of its own.
 #[test]
-fn a_run_killed_in_any_phase_leaves_nothing_in_a_cluster_after_clean() {
+fn drivers_on_two_nodes_make_one_load() {
+    let Some(cluster) = Cluster::start(2) else { return };
+    let place = TestFolders::new();
+    let mut sets = sets(&cluster);
+    // Ended by a command.
+    sets.extend(fixed(20, 600));
+    sets.extend(
+        [
+            "driver.count=2",
+            "deploy.kubernetes_drivers_apart=true",
+            "deploy.kubernetes_driver_nodes=kubernetes.io/os=linux",
+        ]
+        .map(str::to_owned),
+    );
+    if !possible(&place, &sets) {
+        return;
+    }
+    let going = RunningProgram::start(place.run(Some(&plan("auction.toml")), &sets));
+    going.enters("hold");
+    let mut nodes = ["driver-1", "driver-2"].map(|driver| node_of(&cluster, driver));
+    nodes.sort();
+    assert_eq!(nodes, ["node-0", "node-1"]);
+    until("intervals with all users", || {
+        let run = Run::open(place.records().last()?).ok()?;
+        let full = run.intervals().filter(|interval| interval.users == 20);
+        let done: u64 = full.flat_map(|interval| &interval.ops).map(|op| op.count).sum();
+        (run.intervals().count() >= 4 && done >= OPERATIONS).then_some(())
+    });
+    stop_load(&place);
+    let ended = going.end_within(PATIENCE_WITH_EMULATION);
+    let run = place.record();
+    in_order(&run, &ended);
+    assert_eq!(run.intervals().map(|interval| interval.users).max(), Some(20));
+    for driver in ["driver-1", "driver-2"] {
+        assert!(run.probes.iter().any(|row| row.subject == driver && row.cores().is_some()), "{driver}");
+        let clock = format!("{driver} within ");
+        assert!(run.notes().any(|(_, text)| text.contains(&clock)), "{:?}", run.notes().collect::<Vec<_>>());
+    }
+    assert_eq!(objects(&cluster), "");
+    place.assert_gone();
+    place.assert_nothing_to_clean();
+}
+
+/// More drivers than nodes are refused before anything is made.
+#[test]
+fn drivers_without_a_node_each_are_refused() {
+    let Some(cluster) = Cluster::start(1) else { return };
+    let place = TestFolders::new();
+    let mut checked = place.checks(&plan("auction.toml"));
+    let apart = ["driver.count=2", "deploy.kubernetes_drivers_apart=true"].map(str::to_owned);
+    for set in sets(&cluster).iter().chain(&apart) {
+        checked.args(["--set", set]);
+    }
+    let checked = RunningProgram::start(checked).end();
+    assert_eq!(checked.code, Some(i32::from(ExitCode::Refused.code())), "{checked:?}");
+    assert!(checked.out.contains("2 hosts want a node each, and the cluster has 1 for them"), "{checked:?}");
+}
+
+/// Ends a run in each of these moments.
+fn leaves_nothing(way: EndMethod, moments: &[&str]) {
     let Some(cluster) = Cluster::start(1) else { return };
     if !possible(&TestFolders::new(), &sets(&cluster)) {
         return;
     }
-    for moment in [DEPLOY_AT_ONCE, "deploy", "ramp", "warm-up", "hold", "collect", "remove"] {
-        tries_to_end(KILLED, moment, "kubernetes", &[access(&cluster)]);
-        assert_eq!(objects(&cluster), "", "killed in {moment}");
+    for moment in moments {
+        tries_to_end(way, moment, "kubernetes", &[access(&cluster)]);
+        assert_eq!(objects(&cluster), "", "{} in {moment}", way.name);
     }
+}
+
+#[test]
+fn a_run_killed_in_any_phase_leaves_nothing_in_a_cluster_after_clean() {
+    let late = ["hold", "drain", "verify", "collect", "remove"];
+    let moments: Vec<&str> = [DEPLOY_AT_ONCE, "deploy", "ramp", "warm-up"].into_iter().chain(late).collect();
+    leaves_nothing(KILLED, &moments);
+}
+
+#[test]
+fn an_interrupted_run_leaves_nothing_in_a_cluster() {
+    leaves_nothing(INTERRUPTED, &[DEPLOY_AT_ONCE, "deploy", "hold", "drain", "verify", "collect"]);
+}
+
+/// Node of a part of all runs.
+fn node_of(cluster: &Cluster, part: &str) -> String {
+    let label = format!("barograph.org/unit={part}");
+    let nodes = "jsonpath={.items[*].spec.nodeName}";
+    cluster.kubectl(&["get", "pods", "-A", "-l", &label, "-o", nodes]).unwrap()
+}
+
+/// Starts a run with two nodes of the application, and loses the node of the cluster that one of them has for itself.
+fn loses_a_node(cluster: &mut Cluster, place: &TestFolders, more: &[&str]) -> Option<RunningProgram> {
+    let mut sets = sets(cluster);
+    // Long enough for all that follows.
+    sets.extend(fixed(20, 600));
+    sets.extend(
+        ["deploy.application_nodes=2", "deploy.bus=nats", "deploy.web=nginx", "deploy.web_nodes=1"]
+            .iter()
+            .chain(&["actions=[{at_s=12,unit=\"application-2\",act=\"restart\"}]"])
+            .chain(more)
+            .map(|&set| set.to_owned()),
+    );
+    if !possible(place, &sets) {
+        return None;
+    }
+    let kubectl = |words: &[&str]| cluster.kubectl(words).unwrap();
+    kubectl(&["cordon", "node-1"]);
+    let going = RunningProgram::start(place.run(Some(&plan("auction.toml")), &sets));
+    going.enters("ramp");
+    assert_eq!(node_of(cluster, "application-2"), "node-0");
+    kubectl(&["uncordon", "node-1"]);
+    kubectl(&["cordon", "node-0"]);
+    going.says("action: restart");
+    assert_eq!(node_of(cluster, "application-2"), "node-1", "it restarted before the other node was closed");
+    kubectl(&["uncordon", "node-0"]);
+    going.enters("hold");
+    cluster.lose_node("node-1");
+    Some(going)
+}
+
+/// Ends a load in order.
+fn stop_load(place: &TestFolders) {
+    let runs = place.runs();
+    let stop = ["control", "--runs", runs.to_str().unwrap(), "stop"];
+    let stopped = RunningProgram::start(place.program(&stop)).end();
+    assert_eq!(stopped.code, Some(0), "{stopped:?}");
+}
+
+#[test]
+fn a_node_is_lost_under_load_and_its_part_starts_on_the_other() {
+    let Some(mut cluster) = Cluster::start(2) else { return };
+    let place = TestFolders::new();
+    let replace = "deploy.kubernetes_lost_node=replace";
+    let Some(going) = loses_a_node(&mut cluster, &place, &[replace]) else { return };
+    going.says("action: node-lost");
+    assert_eq!(node_of(&cluster, "application-2"), "node-0");
+    stop_load(&place);
+    let ended = going.end_within(PATIENCE_WITH_EMULATION);
+    let run = place.record();
+    in_order(&run, &ended);
+    let action = run.actions().last().unwrap();
+    assert_eq!((action.name.as_str(), action.unit.as_str()), ("node-lost", "application-2"), "{action:?}");
+    assert_eq!(action.act, "node-lost node-1: application-2 started elsewhere");
+    let pause = action.pause_s.filter(|pause| *pause > 0.0 && *pause <= action.took_s);
+    assert!(action.failed.is_none() && pause.is_some(), "{action:?}");
+    let note = "application-2 was lost with its node node-1, and starts on another one";
+    assert!(run.notes().any(|(_, text)| text == note), "{:?}", run.notes().collect::<Vec<_>>());
+    assert!(run.impacts().iter().any(|impact| impact.action == action), "{:?}", run.impacts());
+    assert_eq!(objects(&cluster), "");
+    place.assert_gone();
+    place.assert_nothing_to_clean();
+}
+
+/// Unless the plan has its parts replaced, a lost node ends the run.
+#[test]
+fn the_end_of_a_run_names_the_lost_node() {
+    let Some(mut cluster) = Cluster::start(2) else { return };
+    let place = TestFolders::new();
+    let Some(going) = loses_a_node(&mut cluster, &place, &[]) else { return };
+    let ended = going.end_within(PATIENCE_WITH_EMULATION);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    let named = "barograph: application-2 ended in mid-run: its node node-1 was lost";
+    assert!(ended.err.contains(named), "{}", ended.err);
+    let run = place.record();
+    let why = run.interrupted();
+    assert!(run.complete && why.is_some_and(|why| why.cause.contains("node-1")), "{why:?}");
+    assert_eq!(objects(&cluster), "");
+    place.assert_gone();
+    place.assert_nothing_to_clean();
 }
 
 #[test]

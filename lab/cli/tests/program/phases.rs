@@ -15,7 +15,7 @@ use rustix::process::Signal;
 
 use crate::deployments::{like, nothing_left, possible, traces_of};
 use crate::engines;
-use crate::going::{RunningProgram, until};
+use crate::going::{RunningProgram, send, until};
 use crate::place::TestFolders;
 
 /// All phases, in their order.
@@ -68,6 +68,9 @@ fn phase_of(moment: &str) -> &str {
 /// Platforms whose hosts boot.
 const WITH_GUESTS: [&str; 2] = ["vm", "container-in-vm"];
 
+/// Platforms whose parts cannot be paused by an action. The test pauses the process of the application.
+const CANNOT_PAUSE: [&str; 1] = ["kubernetes"];
+
 /// Topology of the ended deployment. Each host of the larger one boots and leaves the same things behind, so
 /// it is left to the matrix.
 fn topology(platform: &str) -> &'static str {
@@ -88,13 +91,16 @@ fn sets(phase: &str, platform: &str) -> Vec<String> {
         "ramp" => &["load.ramp_s=600"],
         "warm-up" => &["load.warm_up_s=600"],
         "hold" => &["load.window_s=600"],
-        "drain" => &[stalled, "load.window_s=12", "load.drain_s=600"],
-        "verify" => &[stalled, "load.window_s=12", "load.drain_s=1"],
+        "drain" => &["load.window_s=12", "load.drain_s=600"],
+        "verify" => &["load.window_s=12", "load.drain_s=1"],
         // The file is replaced during the window.
         "collect" => &["load.window_s=15"],
         _ => &[],
     };
     sets.extend(more.iter().map(|set| (*set).to_owned()));
+    if ["drain", "verify"].contains(&phase) && !CANNOT_PAUSE.contains(&platform) {
+        sets.push(stalled.to_owned());
+    }
     sets
 }
 
@@ -169,6 +175,11 @@ fn meet(moment: &str, platform: &str, place: &TestFolders, going: &RunningProgra
                 "embedded" => drop(until("an emulator", || place.process("qemu-system-x86_64"))),
                 _ => drop(going.says("relational-1 is ready")),
             }
+        }
+        "drain" | "verify" if CANNOT_PAUSE.contains(&platform) => {
+            going.enters("hold");
+            send(until("the application", || place.process("serve auction")), Signal::STOP);
+            enters(moment, place, going);
         }
         "collect" => {
             going.enters("hold");

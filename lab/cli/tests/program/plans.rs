@@ -94,7 +94,7 @@ fn failures(run: &Run) -> u64 {
 }
 
 /// Operations of a load at the least, where the smoke file does not state them.
-const OPERATIONS: u64 = 30;
+pub(crate) const OPERATIONS: u64 = 30;
 
 /// Operations of each load of a plan at the least.
 fn operations(smoke: &Smoke) -> u64 {

@@ -28,6 +28,9 @@ impl PlanCheck<'_> {
             ("deploy.kubernetes_nodes", Ability::Pods),
             ("deploy.kubernetes_requests", Ability::Pods),
             ("deploy.kubernetes_pending_s", Ability::Pods),
+            ("deploy.kubernetes_lost_node", Ability::Pods),
+            ("deploy.kubernetes_driver_nodes", Ability::Pods),
+            ("deploy.kubernetes_drivers_apart", Ability::Pods),
             ("deploy.vm_accel", Ability::Machines),
         ] {
             if given(key) && !plan.deploy.has(needs) {
@@ -51,7 +54,15 @@ impl PlanCheck<'_> {
         let limits = plan.deploy.limits_of("driver");
         let limited =
             limits.is_some_and(|l| l.cpus > 0.0 || !l.cores.is_all() || l.memory_mib > 0 || l.disk_mib > 0);
-        if limited && deploy::drivers_apart(plan) == 0 {
+        let drives_alone = deploy::drivers_apart(plan) == 0;
+        let in_pods = ["deploy.kubernetes_driver_nodes", "deploy.kubernetes_drivers_apart"];
+        let has_no_pod = drives_alone && plan.deploy.has(Ability::Pods);
+        for key in in_pods.into_iter().filter(|key| has_no_pod && given(key)) {
+            notes.push(format!(
+                "{key} does nothing here: this process drives; driver.place = \"unit\" makes it a part"
+            ));
+        }
+        if limited && drives_alone {
             notes.push(
                 "deploy.driver_* limits nothing here: this process drives; driver.place = \"unit\" makes it a part"
                     .to_owned(),

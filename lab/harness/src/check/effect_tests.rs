@@ -27,6 +27,7 @@ fn keys_of_another_platform_are_noted_and_not_refused() {
         ("deploy.container_engine=unix:///run/docker.sock", "boxes"),
         ("deploy.kubernetes_context=lab", "pods"),
         ("deploy.kubernetes_requests=0.5", "pods"),
+        ("deploy.kubernetes_lost_node=replace", "pods"),
         ("deploy.vm_accel=tcg", "machines"),
         ("deploy.hosts=apart", "apart"),
     ] {
@@ -38,6 +39,12 @@ fn keys_of_another_platform_are_noted_and_not_refused() {
     assert!(!noted(&["deploy.driver_cpus=1", "platform=apart"], "deploy.driver_*"));
     assert!(noted(&["deploy.driver_cores=0"], "deploy.driver_* limits nothing here"));
     assert!(!noted(&["deploy.driver_cores=0", "platform=apart"], "deploy.driver_*"));
+    for key in ["deploy.kubernetes_driver_nodes=a=b", "deploy.kubernetes_drivers_apart=true"] {
+        let words = "does nothing here: this process drives";
+        assert!(noted(&[key, "platform=pods"], words), "{key}");
+        assert!(!noted(&[key, "platform=pods", "driver.place=unit"], words), "{key}");
+        assert!(noted(&[key], "does nothing here: it is for a platform"), "{key}");
+    }
     assert_eq!(told(&[]), Ok(Vec::new()));
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use barograph_platform::{Fault, Site, Unit, UnitExit, UnitHandle, ignore_lines};
 use barograph_workload::topology::{Endpoint, PartWork};
 use futures::FutureExt as _;
+use futures::future::join_all;
 use futures::stream::{FuturesUnordered, StreamExt};
 
 use super::placement::Urls;
@@ -212,13 +213,17 @@ impl Deployment {
         let mut first = Ok(());
         let (drivers, others): (Vec<&StartedPart>, Vec<&StartedPart>) =
             self.services().partition(|part| part.tier == super::drivers::TIER);
-        for part in drivers.into_iter().chain(others) {
-            let running = part.running();
-            let grace = grace.max(part.grace());
+        let end = async |part: &StartedPart| {
             // Held units do not react to signals.
             let _ = part.hold(PauseAction::Resume).await;
-            let ended = running.stop(grace).await.map(drop);
+            part.running().stop(grace.max(part.grace())).await.map(drop)
+        };
+        // There may be many drivers, and none needs another one.
+        for ended in join_all(drivers.into_iter().map(&end)).await {
             first = first.and(ended);
+        }
+        for part in others {
+            first = first.and(end(part).await);
         }
         let Deployment { site, parts, .. } = self;
         drop(parts);

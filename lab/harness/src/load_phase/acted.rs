@@ -1,6 +1,7 @@
 //! Actions that were carried out, in the record; and what follows from them for probes and nodes.
 
 use barograph_model::{Level, Nanos};
+use barograph_platform::UnitExit;
 use barograph_record::{Entry, LevelRecord, ProbeRow, SupplyRecord};
 use barograph_spec::{ActionKind, ActionPlan};
 use barograph_stats::Interval;
@@ -35,6 +36,19 @@ impl LoadPhase<'_, '_> {
         for supply in supplies {
             self.run.record.append(&Entry::Supply(supply))?;
         }
+        Ok(())
+    }
+
+    /// Lets the parts of a lost node start elsewhere, if the plan wants that; any other end ends the run.
+    pub(super) fn lost(&mut self, part: &StartedPart, ended: &UnitExit) -> Result<(), HarnessError> {
+        let node = match ended {
+            UnitExit::NodeLost(node) if self.run.plan.deploy.cluster.replaces_lost => node,
+            _ => return Err(super::gone_as(self.app, part, ended.clone())),
+        };
+        part.expect_end(true);
+        self.run.note(format!("{} was lost with its node {node}, and starts on another one", part.name))?;
+        let now = self.now();
+        self.actions.replace(node, &part.name, now);
         Ok(())
     }
 
