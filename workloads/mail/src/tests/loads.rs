@@ -56,6 +56,12 @@ fn postfix_before_dovecot_carries_every_operation_and_loses_nothing() {
 }
 
 #[test]
+fn maddy_carries_every_operation_and_loses_nothing() {
+    let Some(server) = or_skip(product("maddy", &[])) else { return };
+    carried(&format!("smtp://127.0.0.1:{},127.0.0.1:{}", server.port(), server.named_port("imap")), 0);
+}
+
+#[test]
 fn users_submit_one_mail_after_another_over_new_and_over_kept_sessions() {
     let folder = tempfile::tempdir().unwrap();
     let both = embedded(folder.path());
