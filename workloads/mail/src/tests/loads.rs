@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
-use barograph_test_services::{or_skip, product};
+use barograph_test_services::{Service, or_skip, product};
 
 use super::rig::{Load, RunResult, embedded};
 use crate::measures::{SENT, TAKEN, VISIBLE};
@@ -58,7 +58,11 @@ fn postfix_before_dovecot_carries_every_operation_and_loses_nothing() {
 #[test]
 fn maddy_carries_every_operation_and_loses_nothing() {
     let Some(server) = or_skip(product("maddy", &[])) else { return };
-    carried(&format!("smtp://127.0.0.1:{},127.0.0.1:{}", server.port(), server.named_port("imap")), 0);
+    carried(&at_maddy(&server), 0);
+}
+
+fn at_maddy(server: &Service) -> String {
+    format!("smtp://127.0.0.1:{},127.0.0.1:{}", server.port(), server.named_port("imap"))
 }
 
 #[test]
@@ -100,26 +104,36 @@ fn imap(url: &str, lines: &[&str]) -> String {
 #[test]
 fn lost_doubled_and_altered_mail_is_found() {
     let folder = tempfile::tempdir().unwrap();
-    let url = embedded(folder.path());
-    let load = Load::at(&url, 0);
+    faults_are_found_at(&embedded(folder.path()));
+}
+
+#[test]
+fn lost_doubled_and_altered_mail_is_found_at_maddy() {
+    let Some(server) = or_skip(product("maddy", &[])) else { return };
+    faults_are_found_at(&at_maddy(&server));
+}
+
+/// Doubles, alters and removes mail by hand, and checks it.
+fn faults_are_found_at(url: &str) {
+    let load = Load::at(url, 0);
     load.fill();
     assert!(load.verify().ok);
     let login = "a LOGIN u3@barograph.test barograph";
     let select = "b SELECT INBOX";
-    imap(&url, &[login, select, "c COPY 1 Archive"]);
+    imap(url, &[login, select, "c COPY 1 Archive"]);
     let text = load.verify().findings.join("\n");
     assert!(
         text.starts_with("1 mail is there more often than delivered, as 8000000300000000 of mailbox 3"),
         "{text}"
     );
-    let shown = imap(&url, &[login, select, "c FETCH 2 BODY.PEEK[HEADER.FIELDS (X-BAROGRAPH)]"]);
+    let shown = imap(url, &[login, select, "c FETCH 2 BODY.PEEK[HEADER.FIELDS (X-BAROGRAPH)]"]);
     let field = shown.lines().find(|line| line.starts_with("X-Barograph")).unwrap();
     let altered = format!("{field}\r\n\r\nanother content\r\n");
     let append = format!("d APPEND INBOX {{{}+}}\r\n{altered}", altered.len());
-    imap(&url, &[login, select, "c STORE 1:2 +FLAGS (\\Deleted)", "d EXPUNGE", &append]);
+    imap(url, &[login, select, "c STORE 1:2 +FLAGS (\\Deleted)", "d EXPUNGE", &append]);
     let findings = load.verify().findings;
     assert_eq!(findings, ["1 mail is altered, as 8000000300000001 of mailbox 3"]);
-    imap(&url, &[login, "b SELECT Archive", "c STORE 1:* +FLAGS (\\Deleted)", "d EXPUNGE"]);
+    imap(url, &[login, "b SELECT Archive", "c STORE 1:* +FLAGS (\\Deleted)", "d EXPUNGE"]);
     let text = load.verify().findings.join("\n");
     assert!(text.contains(" mails are lost, as 8000000300000000 of mailbox 3"), "{text}");
 }
