@@ -1,7 +1,7 @@
 //! Go, for building programs that are in no package.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail};
@@ -79,7 +79,7 @@ pub(crate) fn build_missing(root: &Path, program: &Program) -> u32 {
 }
 
 /// Builds the program at `to`, which appears only when it is whole.
-fn build(to: &Path, program: &Program) -> anyhow::Result<()> {
+pub(crate) fn build(to: &Path, program: &Program) -> anyhow::Result<()> {
     let tools = to.parent().context("find the folder of tools")?;
     fs::create_dir_all(tools)?;
     let folder = tempfile::Builder::new().prefix(".building-").tempdir_in(tools)?;
@@ -89,4 +89,35 @@ fn build(to: &Path, program: &Program) -> anyhow::Result<()> {
     let made = folder.path().join(program.file);
     (program.make)(&module, &made)?;
     fs::rename(&made, to).context("move the program to its place")
+}
+
+/// Returns the folder in the user's cache for a program that takes minutes to build, for every work tree; `None`
+/// for a user without a home.
+pub(crate) fn kept(name: &str) -> Option<PathBuf> {
+    Some(std::env::home_dir()?.join(".cache/barograph").join(name))
+}
+
+/// Returns the description (`go.mod`) of a version of a module, which is downloaded.
+pub(crate) fn description(here: &Path, module: &str, version: &str) -> anyhow::Result<String> {
+    // In the user's own folder, as a module with its dependencies may have gigabytes.
+    let facts = go(here, &["mod", "download", "-json", &format!("{module}@{version}")])?;
+    let path = text_of(&facts, "GoMod").context("find the description of the module")?;
+    Ok(fs::read_to_string(path)?)
+}
+
+/// Returns the text of a key in Go's description of a module.
+fn text_of(json: &str, key: &str) -> Option<String> {
+    let facts: serde_json::Value = serde_json::from_str(json).ok()?;
+    Some(facts.get(key)?.as_str()?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_found_in_a_description() {
+        assert_eq!(text_of(r#"{"GoMod":"/a/b.mod"}"#, "GoMod").as_deref(), Some("/a/b.mod"));
+        assert_eq!(text_of("{}", "GoMod"), None);
+    }
 }

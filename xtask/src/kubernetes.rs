@@ -49,7 +49,7 @@ const TESTS: &str = "the tests of the Kubernetes platform";
 
 /// Returns the folder of the programs, in the user's cache; `None` for a user without a home.
 fn folder() -> Option<PathBuf> {
-    Some(std::env::home_dir()?.join(".cache/barograph").join(format!("kubernetes-{VERSION}")))
+    go::kept(&format!("kubernetes-{VERSION}"))
 }
 
 /// Says that the programs are missing, if they are.
@@ -94,10 +94,7 @@ fn build(to: &Path, programs: &[&str]) -> anyhow::Result<()> {
     let module = folder.path().join("build");
     fs::create_dir(&module)?;
     fs::write(module.join("go.mod"), "module build\n\ngo 1.24.0\n")?;
-    // In the user's own folder, as the module with its dependencies has gigabytes.
-    let facts = go::go(&module, &["mod", "download", "-json", &format!("{MODULE}@{VERSION}")])?;
-    let original = text_of(&facts, "GoMod").context("find the description of the module")?;
-    let original = fs::read_to_string(original)?;
+    let original = go::description(&module, MODULE, VERSION)?;
     fs::write(module.join("go.mod"), module_file(&original)?)?;
     for name in programs {
         let made = folder.path().join(name);
@@ -143,12 +140,6 @@ fn link_flags() -> String {
     format!("-s -w {server} {client} {number}")
 }
 
-/// Returns the text of a key in Go's description of a module.
-fn text_of(json: &str, key: &str) -> Option<String> {
-    let facts: serde_json::Value = serde_json::from_str(json).ok()?;
-    Some(facts.get(key)?.as_str()?.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,11 +160,5 @@ mod tests {
         );
         assert!(made.contains("require k8s.io/kubernetes v1.33.4\n"));
         assert!(module_file("module x\n").is_err());
-    }
-
-    #[test]
-    fn a_key_is_found_in_a_description() {
-        assert_eq!(text_of(r#"{"GoMod":"/a/b.mod"}"#, "GoMod").as_deref(), Some("/a/b.mod"));
-        assert_eq!(text_of("{}", "GoMod"), None);
     }
 }

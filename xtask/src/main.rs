@@ -11,6 +11,7 @@ mod go;
 mod go_tpc;
 mod kill_matrix;
 mod kubernetes;
+mod maddy;
 mod maven;
 mod options;
 mod packages;
@@ -41,7 +42,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
                  --base REVISION for the changes since then, --times N, FILTER
   tools          what tests need and is missing: Debian packages as root, programs that are built where Go is installed,
                  engines that come by Maven
-                 with --kubernetes also Kubernetes, built in about ten minutes and kept in ~/.cache/barograph
+                 with --kubernetes also Kubernetes, built in about ten minutes and kept in ~/.cache/barograph;
+                 with --maddy also maddy, in some minutes
   tidy           the house rules alone: floors, sizes, module docs, banned calls, Markdown titles, table of crates
   features       pins the features of crates by others in dev/features, after a change of dependencies
   dist           what is installed, in target/dist: the static program, completions, manual pages, check sums, and a container
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
         ["test", words @ ..] => Options::of_test(words).and_then(|options| steps::tests(&root, &options)),
         ["t", words @ ..] => Options::of_changed(words).and_then(|options| steps::changed(&root, &options)),
         ["tools"] => Ok(steps::install_tools(&root) == 0),
+        ["tools", "--maddy"] => Ok(steps::install_tools(&root) + maddy::build_missing(&root) == 0),
         ["tools", "--kubernetes"] => Ok(steps::install_tools(&root) + kubernetes::build_missing() == 0),
         ["tidy"] => tidy_alone(&root),
         ["features"] => features::write(&root),

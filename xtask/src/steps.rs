@@ -11,6 +11,7 @@ use crate::dist;
 use crate::ferretdb;
 use crate::go;
 use crate::kubernetes;
+use crate::maddy;
 use crate::maven;
 use crate::options::Options;
 use crate::packages;
@@ -149,6 +150,7 @@ pub(crate) fn everything(root: &Path, cluster: Cluster) -> anyhow::Result<bool> 
             Cluster::Built => drop(kubernetes::build_missing()),
             Cluster::AsItIs => kubernetes::say_if_missing(),
         }
+        maddy::say_if_missing(root);
         Ok(true)
     })?;
     report.cargo(root, &FORMAT)?;

@@ -53,6 +53,7 @@ pub(crate) const FOLDERS: &[ServiceFolder] = &[
     folder!("geocoder"),
     folder!("postfix", "main.cf", "master.cf"),
     folder!("dovecot", "dovecot.conf"),
+    folder!("maddy", "maddy.conf"),
     folder!("spark"),
     folder!("spark_worker"),
     folder!("yarn", "core-site.xml", "yarn-site.xml", "capacity-scheduler.xml", "log4j.properties"),

@@ -95,6 +95,7 @@ impl MailPlan {
             (Some(url), _) => MailAddress::parse(url).map_or_else(|why| why, |address| address.shown()),
             (None, "embedded") => format!("the embedded server, durability {}", self.durability),
             (None, "dovecot") => format!("Dovecot, which takes mail by LMTP, durability {}", self.durability),
+            (None, "maddy") => format!("maddy, which takes mail by SMTP, durability {}", self.durability),
             (None, _) => format!("Postfix before Dovecot, durability of Dovecot {}", self.durability),
         }
     }
@@ -330,6 +331,8 @@ mod tests {
             (&["target.url=smtp://h,imap://h", "deploy.server=dovecot"], "the server is there already"),
             (&["deploy.server=dovecot", "mail.durability=memory"], "with deploy.server = \"dovecot\""),
             (&["deploy.server=postfix", "mail.durability=memory"], "with deploy.server = \"postfix\""),
+            (&["deploy.server=maddy", "mail.durability=memory"], "with deploy.server = \"maddy\""),
+            (&["deploy.server=maddy", "deploy.agent_cpus=0.5"], "left out without deploy.server"),
             (&["deploy.server=dovecot", "deploy.agent_cpus=0.5"], "left out without deploy.server"),
         ] {
             let text = in_one_line(&plan(sets).unwrap_err());

@@ -11,14 +11,18 @@ pub(crate) const TIER: &str = "server";
 /// The tier of the agent that takes submissions before it, if there is one.
 pub(crate) const AGENT: &str = "agent";
 
-/// Servers that a plan may name: the embedded one, Dovecot, and Postfix before Dovecot.
-pub(crate) const SERVERS: [&str; 3] = ["embedded", "dovecot", "postfix"];
+/// Servers that a plan may name: the embedded one, Dovecot, Postfix before Dovecot, and maddy.
+pub(crate) const SERVERS: [&str; 4] = ["embedded", "dovecot", "postfix", "maddy"];
 
 /// The parts for a plan. They receive the load at two ports: for submission, and for IMAP.
 pub(crate) fn topology(plan: &Plan, own: &MailPlan) -> Topology {
     let is_embedded = own.server == "embedded";
     let mut making = TopologyBuilder::new(plan);
-    let service = if is_embedded { "mail" } else { "dovecot" };
+    let service = match own.server {
+        "embedded" => "mail",
+        "maddy" => "maddy",
+        _ => "dovecot",
+    };
     let store = making.add((TIER, 1), service, store_values(plan, own), &[]);
     let imap = format!("{store}:imap");
     let mut front = store.clone();
@@ -49,7 +53,9 @@ fn store_values(plan: &Plan, own: &MailPlan) -> Vec<(&'static str, Value)> {
         ]);
         return values;
     }
-    values.push(("connections", connections(plan)));
+    if own.server != "maddy" {
+        values.push(("connections", connections(plan)));
+    }
     if own.durability != "full" {
         values.push(("not_durable", text("yes")));
     }

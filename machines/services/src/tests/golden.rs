@@ -34,8 +34,8 @@ macro_rules! golden {
 }
 
 golden! {
-    auction dovecot driver farm ferretdb geocoder haproxy httpd httpd_static keepalived kv mail mariadb memcached nats nbdkit net nginx
-    nginx_static pgbouncer postfix postgres rabbitmq redis social spark spark_worker store twemproxy yarn yarn_node
+    auction dovecot driver farm ferretdb geocoder haproxy httpd httpd_static keepalived kv maddy mail mariadb memcached nats nbdkit net
+    nginx nginx_static pgbouncer postfix postgres rabbitmq redis social spark spark_worker store twemproxy yarn yarn_node
 }
 
 /// Settings that a topology may add to the defaults.

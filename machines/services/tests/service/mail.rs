@@ -1,4 +1,4 @@
-//! Dovecot, and Postfix before it.
+//! Dovecot, Postfix before it, and maddy.
 
 use crate::FLAVOURS;
 use crate::said::{ask, connect};
@@ -46,6 +46,31 @@ async fn postfix_passes_mail_of_every_domain_on_to_the_store() {
         up.assert_version();
         up.stop().await;
         below.stop().await;
+    }
+    stand.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn maddy_takes_mail_for_accounts_that_have_logged_in_and_shows_it() {
+    let Some([service]) = or_skip(["maddy"]) else { return };
+    let stand = TestSite::new().await;
+    for flavour in FLAVOURS {
+        let up = stand.start(service, InstanceSpec { name: flavour.name(), flavour, values: &[] }).await;
+        let mail = b"HELO x\r\nMAIL FROM:<a@x>\r\nRCPT TO:<b@x>\r\nDATA\r\nSubject: y\r\n\r\n.\r\nQUIT\r\n";
+        let answer = ask(&mut connect(up.main()), mail, "221 ");
+        assert!(answer.contains("\r\n501 5.1.1 User does not exist"), "{answer}");
+        let wrong = ask(&mut connect(up.at("imap")), b"a LOGIN b@x wrong\r\nc LOGOUT\r\n", "c OK");
+        assert!(wrong.contains("a NO "), "{wrong}");
+        let look = b"a LOGIN b@x barograph\r\nb SELECT INBOX\r\nc LOGOUT\r\n";
+        let answer = ask(&mut connect(up.at("imap")), look, "c OK");
+        assert!(answer.contains("* 0 EXISTS\r\n"), "{answer}");
+        let answer = ask(&mut connect(up.main()), mail, "221 ");
+        assert!(answer.contains("\r\n250 2.0.0 OK: queued"), "{answer}");
+        let answer = ask(&mut connect(up.at("imap")), look, "c OK");
+        assert!(answer.contains("* 1 EXISTS\r\n"), "{answer}");
+        up.assert_listens_at_home();
+        up.assert_version();
+        up.stop().await;
     }
     stand.end().await;
 }

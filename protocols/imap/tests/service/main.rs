@@ -1,4 +1,4 @@
-//! The client at Dovecot.
+//! The client at Dovecot, and at maddy.
 
 use barograph_imap::{Address, Client, Fault, SCHEME, Session, Target};
 use barograph_test_services::{Service, or_skip, product};
@@ -23,7 +23,17 @@ async fn uids(session: &mut Session) -> Vec<u32> {
 
 #[test]
 fn every_command_works_at_dovecot() {
-    let Some(server) = or_skip(product("dovecot", &[])) else { return };
+    every_command_works_at("dovecot", &[1]);
+}
+
+#[test]
+fn every_command_works_at_maddy_which_has_no_uidplus() {
+    every_command_works_at("maddy", &[]);
+}
+
+/// Runs all commands; `left` are the messages after two are marked as deleted and one is expunged.
+fn every_command_works_at(name: &str, left: &[u32]) {
+    let Some(server) = or_skip(product(name, &[])) else { return };
     let client = client(&server, "barograph");
     on_worker(async {
         let mut session = client.connect(0).await.unwrap();
@@ -53,7 +63,7 @@ fn every_command_works_at_dovecot() {
         session.relocate("3", "Archive \"1\"").await.unwrap();
         session.store("1:*", "+FLAGS (\\Deleted)").await.unwrap();
         session.expunge("2").await.unwrap();
-        assert_eq!(uids(&mut session).await, [1]);
+        assert_eq!(uids(&mut session).await, left);
         assert_eq!(session.count("Archive \"1\"").await.unwrap(), 2);
         let mut folders = 0;
         session.list(|_| folders += 1).await.unwrap();
@@ -66,7 +76,16 @@ fn every_command_works_at_dovecot() {
 
 #[test]
 fn news_arrive_in_idle_at_dovecot() {
-    let Some(server) = or_skip(product("dovecot", &[])) else { return };
+    news_arrive_in_idle_at("dovecot");
+}
+
+#[test]
+fn news_arrive_in_idle_at_maddy() {
+    news_arrive_in_idle_at("maddy");
+}
+
+fn news_arrive_in_idle_at(name: &str) {
+    let Some(server) = or_skip(product(name, &[])) else { return };
     let client = client(&server, "barograph");
     on_worker(async {
         let mut watching = client.connect(0).await.unwrap();
@@ -82,7 +101,16 @@ fn news_arrive_in_idle_at_dovecot() {
 
 #[test]
 fn a_wrong_password_is_refused_by_dovecot() {
-    let Some(server) = or_skip(product("dovecot", &[])) else { return };
+    a_wrong_password_is_refused_by("dovecot");
+}
+
+#[test]
+fn a_wrong_password_is_refused_by_maddy() {
+    a_wrong_password_is_refused_by("maddy");
+}
+
+fn a_wrong_password_is_refused_by(name: &str) {
+    let Some(server) = or_skip(product(name, &[])) else { return };
     let fault = on_worker(async { client(&server, "wrong").connect(0).await.err().unwrap() });
     assert!(matches!(&fault, Fault::Refused(_)), "{fault:?}");
 }
