@@ -98,6 +98,7 @@ impl Runner for FakeRunner {
             ],
             at_least: None,
             stolen: Some(0.001 * f64::from(wanted.block)),
+            scores: Vec::new(),
             missing: Vec::new(),
             times: Vec::new(),
         })))
@@ -461,6 +462,7 @@ fn divided(study: &Study) -> Progress {
                 figures,
                 at_least: None,
                 stolen: None,
+                scores: Vec::new(),
                 missing,
                 times: Vec::new(),
             });
