@@ -37,6 +37,21 @@ impl Run {
         WindowFigures { run: self, window: ChosenWindow::Deciding, windows, response, service }
     }
 
+    /// Returns the scores of the windows behind the run's: of each tile where all tiles have the same load, else
+    /// of all together. Empty without a score.
+    #[must_use]
+    pub fn window_scores(&self) -> Vec<Vec<f64>> {
+        let score = self.verdict().and_then(|verdict| verdict.score.as_deref());
+        let Some((score, tiles)) = score.zip(self.tiles()) else { return Vec::new() };
+        let trial = |load: &str, n: u32| self.of(Some(load))?.trials().find(|trial| trial.n == n);
+        let each = score.windows.iter().map(|window| {
+            let trials =
+                tiles.loads.iter().map(|load| trial(&load.load, window.trial)).collect::<Option<Vec<_>>>();
+            trials.and_then(|trials| tiles.each_score(&trials)).unwrap_or_else(|| vec![window.score])
+        });
+        each.collect()
+    }
+
     /// Returns the share of the host's CPU time that a hypervisor took in the window that decides, 0 to 1.
     /// `None` if it was not measured.
     #[must_use]

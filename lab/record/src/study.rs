@@ -125,6 +125,10 @@ pub struct RunEnded {
     /// CPU time that a hypervisor took away in the window the figures are from, relative; older entries do not say.
     #[serde(default)]
     pub stolen: Option<f64>,
+    /// Scores of each window that counts: of each tile where all tiles have the same load, else one of all
+    /// together. Empty without a score, and in older entries.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scores: Vec<Vec<f64>>,
     /// Metrics of the study without a figure; empty in older entries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingFigure>,

@@ -2,7 +2,7 @@
 
 use barograph_model::Level;
 use barograph_model::words::listed;
-use barograph_stats::score::{Score, fairness, scored_window};
+use barograph_stats::score::{Score, fairness, geometric_mean, scored_window};
 use serde::{Deserialize, Serialize};
 
 use crate::entry::nan;
@@ -145,6 +145,25 @@ impl TilesRecord {
             Some(RatioRecord { load, tile, of, rate, reference, ratio: rate / reference })
         };
         loaded.filter_map(ratio).collect()
+    }
+
+    /// Returns the score of each tile in a window, from a trial of each load. `None` unless all tiles have the
+    /// same load.
+    #[must_use]
+    pub fn each_score(&self, trials: &[&Trial]) -> Option<Vec<f64>> {
+        let of_tile = |tile: u32| {
+            let own = self.loads.iter().zip(trials).filter(move |(load, _)| load.tile == tile);
+            own.map(|(load, trial)| (&load.member, &load.of, load.rate, trial.level)).collect::<Vec<_>>()
+        };
+        let first = of_tile(1);
+        let are_alike = (2..=self.count()).all(|tile| of_tile(tile) == first);
+        let terms = self.ratios(trials);
+        let of_tile = |tile: u32| {
+            let own: Vec<f64> =
+                terms.iter().filter(|term| term.tile == tile).map(|term| term.ratio).collect();
+            geometric_mean(&own)
+        };
+        if are_alike { (1..=self.count()).map(of_tile).collect() } else { None }
     }
 
     /// Returns the score of the last level at which every load passed, from the trials of each load. `None`
@@ -299,6 +318,20 @@ mod tests {
                 .sentence()
                 .contains("(one window, no interval), least ratio 1.00 (a-1) and fairness 1.000.")
         );
+    }
+
+    #[test]
+    fn tiles_have_scores_of_their_own_where_they_have_the_same_load() {
+        let mut tiles = tiles();
+        tiles.loads.remove(2);
+        let of = [10.0, 40.0, 5.0, 80.0];
+        let mut trials: Vec<Trial> = of.iter().map(|rate| trial(1, 10, *rate, ResultRecord::Pass)).collect();
+        let each = tiles.each_score(&trials.iter().collect::<Vec<_>>()).unwrap();
+        assert!((each[0] - 1.0).abs() < 1e-9 && (each[1] - 1.0).abs() < 1e-9 && each.len() == 2, "{each:?}");
+        trials[3].level = 5.into();
+        assert_eq!(tiles.each_score(&trials.iter().collect::<Vec<_>>()), None);
+        tiles.loads.pop();
+        assert_eq!(tiles.each_score(&trials[..3].iter().collect::<Vec<_>>()), None);
     }
 
     #[test]

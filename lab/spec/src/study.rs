@@ -127,6 +127,8 @@ pub struct MetricPlan {
     pub margin: f64,
     /// Whether numeric factors are taken as sizes of a system with this speed.
     pub scaling: bool,
+    /// Whether the pairs beyond the margin and within it are counted in a sentence.
+    pub by_pair: bool,
     /// Indices of factors with those of their levels that have the metric; all levels of the others have it.
     pub only: Vec<(usize, Vec<usize>)>,
 }

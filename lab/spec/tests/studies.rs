@@ -261,6 +261,15 @@ fn a_metric_may_be_of_the_first_or_the_last_window() {
 }
 
 #[test]
+fn pairs_of_a_metric_may_be_counted() {
+    let read = study(&GOOD.replace("margin = 0.05", "margin = 0.05\nby_pair = true"));
+    assert_eq!(read.metrics.iter().filter(|metric| metric.by_pair).count(), 1);
+    assert!(read.resolved().contains("\nby_pair = true\n"), "{}", read.resolved());
+    assert_eq!(study(&read.resolved()).metrics, read.metrics);
+    assert!(!study(GOOD).resolved().contains("by_pair"));
+}
+
+#[test]
 fn what_is_left_to_its_default_is_not_in_the_resolved_study_and_the_rest_is() {
     // A study that was begun before these keys existed can continue only if it still reads the same.
     let before = study(GOOD).resolved();

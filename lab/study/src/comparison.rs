@@ -219,6 +219,7 @@ fn ended(run: &Run, (block, side): (u32, &str), figures: &[RunFigure]) -> RunEnd
         figures: measured.map(|figure| Figure::new(&figure.label, figure.value)).collect(),
         at_least: bound.map(|search| search.bounded_by.clone()),
         stolen: None,
+        scores: Vec::new(),
         missing: Vec::new(),
         times: Vec::new(),
     }

@@ -10,7 +10,7 @@ use crate::analysis::{self, MetricStatistics, Sides, breaks_rules};
 use crate::crossing::crossings;
 use crate::percentiles::percentiles;
 use crate::scaling::scalings;
-use crate::{Progress, bounds, measured, sentences};
+use crate::{Progress, bounds, by_pair, equal, measured, sentences};
 
 /// Facts about the study besides its figures.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,6 +56,8 @@ pub fn conclude(study: &Study, progress: &Progress, about: &About<'_>) -> Conclu
         repeat: about.repeat.to_owned(),
     };
     sentences::answer(&mut conclusions);
+    conclusions.sentences.extend(by_pair::sentences(&study.metrics, &conclusions.metrics));
+    conclusions.sentences.extend(equal::sentences(&study.metrics, &conclusions.metrics, runs));
     conclusions.warnings = sentences::warnings(&conclusions, runs.len());
     conclusions.warnings.extend(bounds::warnings(study, runs));
     conclusions.warnings.extend(measured::warnings(study, runs));

@@ -49,6 +49,7 @@ pub(crate) fn made(block: u32, configuration: &str, (label, value): (&str, f64))
         figures: vec![Figure::new(label, value)],
         at_least: None,
         stolen: None,
+        scores: Vec::new(),
         missing: Vec::new(),
         times: Vec::new(),
     }

@@ -9,12 +9,14 @@
 
 mod analysis;
 mod bounds;
+mod by_pair;
 mod carry;
 mod comparison;
 pub mod conclude;
 mod crossing;
 mod demand;
 mod enough;
+mod equal;
 mod figures;
 mod measured;
 mod percentiles;

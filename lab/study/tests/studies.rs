@@ -63,6 +63,23 @@ impl FakeRunner {
     }
 }
 
+fn ended(started: RunStarted, figures: Vec<Figure>) -> RunEnded {
+    RunEnded {
+        started,
+        seconds: 10.0,
+        valid: true,
+        passed: true,
+        interrupted: false,
+        reasons: Vec::new(),
+        figures,
+        at_least: None,
+        stolen: None,
+        scores: Vec::new(),
+        missing: Vec::new(),
+        times: Vec::new(),
+    }
+}
+
 impl Runner for FakeRunner {
     type Error = RecordError;
 
@@ -85,21 +102,15 @@ impl Runner for FakeRunner {
         let spoilt = self.spoilt.is_some_and(|(name, block, times)| {
             wanted.name == name && wanted.block == block && wanted.attempt <= times
         });
+        let figures = vec![
+            Figure::new("throughput", throughput),
+            Figure::new("response_p99 of Get", 10.0 * size * own * cold),
+        ];
         Ok(RunEnd::Ended(Box::new(RunEnded {
-            started,
-            seconds: 10.0,
             valid: !spoilt,
-            passed: true,
-            interrupted: false,
             reasons: if spoilt { vec!["not valid: the machine was busy".to_owned()] } else { vec![] },
-            figures: vec![
-                Figure::new("throughput", throughput),
-                Figure::new("response_p99 of Get", 10.0 * size * own * cold),
-            ],
-            at_least: None,
             stolen: Some(0.001 * f64::from(wanted.block)),
-            missing: Vec::new(),
-            times: Vec::new(),
+            ..ended(started, figures)
         })))
     }
 }
@@ -451,19 +462,8 @@ fn divided(study: &Study) -> Progress {
                 }
             }
             let (configuration, run) = (name.to_owned(), format!("{name} {block}"));
-            progress.add(RunEnded {
-                started: RunStarted { block, configuration, attempt: 1, run, warm_up: false },
-                seconds: 10.0,
-                valid: true,
-                passed: true,
-                interrupted: false,
-                reasons: Vec::new(),
-                figures,
-                at_least: None,
-                stolen: None,
-                missing,
-                times: Vec::new(),
-            });
+            let started = RunStarted { block, configuration, attempt: 1, run, warm_up: false };
+            progress.add(RunEnded { missing, ..ended(started, figures) });
         }
     }
     progress

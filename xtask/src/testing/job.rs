@@ -38,7 +38,7 @@ const ALONE: &str = "alone";
 const LONG: &str = "shipped_studies";
 
 /// Segments of paths of heavy tests: those that start clusters, every store, or the loads of a tile.
-const HEAVY: [&str; 10] = [
+const HEAVY: [&str; 12] = [
     "job_engines",
     "kubernetes",
     "sort_hadoop",
@@ -47,7 +47,9 @@ const HEAVY: [&str; 10] = [
     "stores",
     "tile",
     "tile_elastic",
+    "tile_full",
     "tile_operations",
+    "tile_short",
     "tiles",
 ];
 

@@ -79,6 +79,21 @@ fn of_run<'c, R>(
         .truth("warm_up", move |r| run(r).started.warm_up.into())
 }
 
+/// The scores of each run, by window and tile.
+fn scores<'r>(book: &mut TableSet<'_>, runs: impl Iterator<Item = &'r RunEnded>) -> Result<(), ExportError> {
+    let columns = of_run(Columns::<(&RunEnded, u32, u32, f64)>::new(), |r| r.0)
+        .whole("window", |r| r.1.into())
+        .whole("tile", |r| r.2.into())
+        .float("score", |r| r.3.into());
+    let of_run = |run: &'r RunEnded| {
+        let windows = (1..).zip(&run.scores);
+        windows.flat_map(move |(window, tiles)| {
+            (1..).zip(tiles).map(move |(tile, score)| (run, window, tile, *score))
+        })
+    };
+    book.table("study_scores", &columns, runs.flat_map(of_run))
+}
+
 fn runs(book: &mut TableSet<'_>, entries: &[StudyEntry]) -> Result<(), ExportError> {
     let runs = || {
         entries.iter().filter_map(|entry| match entry {
@@ -103,6 +118,7 @@ fn runs(book: &mut TableSet<'_>, entries: &[StudyEntry]) -> Result<(), ExportErr
         &columns,
         runs().flat_map(|run| run.figures.iter().map(move |figure| (run, figure))),
     )?;
+    scores(book, runs())?;
     let columns = of_run(Columns::<(&RunEnded, &MissingFigure)>::new(), |r| r.0)
         .text("metric", |r| (&r.1.metric).into())
         .text("reason", |r| (&r.1.why).into());

@@ -88,6 +88,7 @@ fn ended(warm_up: bool, throughput: f64) -> StudyEntry {
         figures: vec![Figure::new("throughput", throughput)],
         at_least: None,
         stolen: None,
+        scores: vec![vec![0.5, 0.75]],
         missing: vec![MissingFigure {
             metric: "throughput per host_cpu".to_owned(),
             why: "host_cpu was not measured".to_owned(),
@@ -117,6 +118,10 @@ fn runs_of_warm_up_and_figures_that_are_missing_are_told_as_such() {
     assert_eq!(
         all("missing_figures", &["warm_up", "metric", "reason"]),
         [format!("true {missing}"), format!("false {missing}")]
+    );
+    assert_eq!(
+        all("study_scores", &["warm_up", "window", "tile", "score"]),
+        ["true 1 1 0.5", "true 1 2 0.75", "false 1 1 0.5", "false 1 2 0.75"]
     );
     assert_eq!(all("configurations", &["configuration", "warm_up_runs"]), ["nodes 1 1"]);
     are_told(tables);

@@ -311,13 +311,26 @@ fn metric(g: &mut SettingsReader, at: &str, known: &[Metric], margin: f64) -> Op
         let remedy = "leave it out here, and add a [[metric]] without `per` for the growth";
         g.refuse(&key, true, "false with `per`: what is divided is no speed of the whole", remedy);
     }
+    let by_pair = g.flag(&format!("{at}.by_pair"), false)?;
     let (metric, operation, better, margin, scaling) = (metric?, operation?, better?, margin?, scaling?);
     let (per, load, window) = (per?, load?, window?);
     let name = named(metric.name(), (operation.as_deref(), window), per.as_ref());
     let label = of_load(load.as_deref(), &name);
     let more_is_better = better == "higher";
     let only = Vec::new();
-    Some(MetricPlan { label, load, metric, operation, window, per, more_is_better, margin, scaling, only })
+    Some(MetricPlan {
+        label,
+        load,
+        metric,
+        operation,
+        window,
+        per,
+        more_is_better,
+        margin,
+        scaling,
+        by_pair,
+        only,
+    })
 }
 
 /// The same metrics with the levels that have them.
@@ -427,7 +440,6 @@ fn something_is_compared(g: &mut SettingsReader, study: &Study) {
 pub(super) fn resolved(study: &Study) -> String {
     let mut text = String::new();
     let mut line = |words: String| writeln!(text, "{words}").expect("writing to memory cannot fail");
-    let quoted = |words: &str| Value::String(words.to_owned()).to_string();
     line(format!("question = {}", quoted(&study.question)));
     line(format!("plan = {}", quoted(&study.plan.display().to_string())));
     line(format!("seed = {}", study.seed));
@@ -479,27 +491,38 @@ pub(super) fn resolved(study: &Study) -> String {
         }
         line("]".to_owned());
     }
-    for metric in &study.metrics {
-        line(format!("\n[[metric]]\nof = {}", quoted(metric.metric.name())));
-        metric.load.iter().for_each(|load| line(format!("load = {}", quoted(load))));
-        metric.operation.iter().for_each(|op| line(format!("operation = {}", quoted(op))));
-        // Left out if it is the usual one, so that studies begun before this key existed can continue.
-        if metric.window != ChosenWindow::Deciding {
-            line(format!("window = {}", quoted(metric.window.name())));
-        }
-        metric.per.iter().for_each(|per| line(format!("per = {}", quoted(per.name()))));
-        let better = if metric.more_is_better { "higher" } else { "lower" };
-        line(format!("better = \"{better}\"\nmargin = {:?}\nscaling = {}", metric.margin, metric.scaling));
-        for (factor, levels) in &metric.only {
-            let factor = &study.factors[*factor];
-            let names: Vec<&str> = levels.iter().map(|at| factor.levels[*at].name.as_str()).collect();
-            line(format!("only.{} = {}", quoted(&factor.name), quoted(&names.join(","))));
-        }
-    }
+    study.metrics.iter().for_each(|metric| resolved_metric(&mut line, study, metric));
     for crossing in &study.crossings {
         let (factor, metric) = (&study.factors[crossing.factor].name, &study.metrics[crossing.metric].label);
         line(format!("\n[[crossing]]\nfactor = {}\nmetric = {}", quoted(factor), quoted(metric)));
         line(format!("limit = {:?}", crossing.limit));
     }
     text
+}
+
+/// A text as TOML has it.
+fn quoted(words: &str) -> String {
+    Value::String(words.to_owned()).to_string()
+}
+
+/// Writes one metric, line by line.
+fn resolved_metric(line: &mut impl FnMut(String), study: &Study, metric: &MetricPlan) {
+    line(format!("\n[[metric]]\nof = {}", quoted(metric.metric.name())));
+    metric.load.iter().for_each(|load| line(format!("load = {}", quoted(load))));
+    metric.operation.iter().for_each(|op| line(format!("operation = {}", quoted(op))));
+    // Left out if they are the usual ones, so that studies begun before these keys existed can continue.
+    if metric.window != ChosenWindow::Deciding {
+        line(format!("window = {}", quoted(metric.window.name())));
+    }
+    metric.per.iter().for_each(|per| line(format!("per = {}", quoted(per.name()))));
+    if metric.by_pair {
+        line("by_pair = true".to_owned());
+    }
+    let better = if metric.more_is_better { "higher" } else { "lower" };
+    line(format!("better = \"{better}\"\nmargin = {:?}\nscaling = {}", metric.margin, metric.scaling));
+    for (factor, levels) in &metric.only {
+        let factor = &study.factors[*factor];
+        let names: Vec<&str> = levels.iter().map(|at| factor.levels[*at].name.as_str()).collect();
+        line(format!("only.{} = {}", quoted(&factor.name), quoted(&names.join(","))));
+    }
 }

@@ -85,6 +85,7 @@ impl RoundsToCompare<'_> {
             figures: figures.collect(),
             at_least: None,
             stolen: None,
+            scores: Vec::new(),
             missing: Vec::new(),
             times: Vec::new(),
         }

@@ -198,6 +198,7 @@ impl Runs<'_> {
             figures: Vec::new(),
             at_least: None,
             stolen: None,
+            scores: Vec::new(),
             missing: Vec::new(),
             times: Vec::new(),
         };
@@ -247,6 +248,7 @@ impl Runs<'_> {
             ended.times.extend(times.into_iter().map(named));
         }
         ended.stolen = run.stolen();
+        ended.scores = run.window_scores();
         ended
     }
 }
