@@ -191,7 +191,10 @@ impl fmt::Debug for Connector {
 
 impl HttpConnector for Connector {
     fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let generic = |source: Box<dyn std::error::Error + Send + Sync>| object_store::Error::Generic { store: NAME, source };
+        let generic = |source: Box<dyn std::error::Error + Send + Sync>| object_store::Error::Generic {
+            store: NAME,
+            source,
+        };
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(tls().map_err(|error| generic(error.into()))?)
             .connect_timeout(CONNECT_WITHIN)

@@ -175,8 +175,7 @@ pub(crate) enum Files {
 
 /// Name of the subfolder of a file; `None` for a name that no file has.
 fn subfolder(name: &str) -> Option<String> {
-    let is_of_name =
-        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
+    let is_of_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
     if !name.bytes().all(is_of_name) || !name.starts_with(|first: char| first.is_ascii_alphanumeric()) {
         return None;
     }
@@ -218,7 +217,9 @@ impl Files {
     pub(crate) async fn read(&self, name: &str) -> io::Result<Option<Bytes>> {
         let Some(subfolder) = subfolder(name) else { return Ok(None) };
         let read = match self {
-            Files::Folder(folder) => tokio::fs::read(folder.join(subfolder).join(name)).await.map(Bytes::from),
+            Files::Folder(folder) => {
+                tokio::fs::read(folder.join(subfolder).join(name)).await.map(Bytes::from)
+            }
             Files::Bucket(bucket) => {
                 let read = async { bucket.store.get(&bucket.path([&*subfolder, name])).await?.bytes().await };
                 read.await.map_err(io::Error::from)
@@ -292,7 +293,11 @@ impl Files {
     }
 
     /// Bytes of the files of owners; -1 for a missing one.
-    pub(crate) async fn lengths(&self, owners: Vec<String>, kinds: &'static [FileKind]) -> io::Result<Vec<Vec<i64>>> {
+    pub(crate) async fn lengths(
+        &self,
+        owners: Vec<String>,
+        kinds: &'static [FileKind],
+    ) -> io::Result<Vec<Vec<i64>>> {
         let all = owners.into_iter().map(async |owner| {
             let mut lengths = Vec::with_capacity(kinds.len());
             for kind in kinds {

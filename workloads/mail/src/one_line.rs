@@ -105,7 +105,11 @@ fn keys(args: &MailArgs, users: u32, options: &LoadOptions) -> Vec<String> {
     match args.imap {
         Some(_) => keys.extend([
             format!("mail.messages = {}", args.messages),
-            if args.read { format!("profile = {READ:?}") } else { format!("mail.compression = {:?}", args.compression) },
+            if args.read {
+                format!("profile = {READ:?}")
+            } else {
+                format!("mail.compression = {:?}", args.compression)
+            },
             format!("mail.recipients = {}", mailboxes.min(4)),
         ]),
         None => keys.extend([format!("profile = {SUBMIT:?}"), "mail.recipients = 1".to_owned()]),

@@ -191,7 +191,8 @@ impl WorkloadSettings for MailPlan {
         }
         if [SUBMIT, READ].contains(&plan.profile.as_str()) {
             for key in ["mail.compression", "mail.idle"] {
-                let allowed = format!("left out with profile = {:?}, whose users do nothing else", plan.profile);
+                let allowed =
+                    format!("left out with profile = {:?}, whose users do nothing else", plan.profile);
                 g.refuse_asked(key, &allowed, "leave it out, or choose the profile mail");
             }
         }

@@ -96,7 +96,8 @@ fn check_parts(deploy: &Parts, g: &mut SettingsReader) {
         None => None,
     };
     if let Some(why) = refused {
-        let allowed = "`folder`, or s3://[KEY:SECRET@]BUCKET[/PREFIX][?endpoint=http://HOST:PORT&region=NAME]";
+        let allowed =
+            "`folder`, or s3://[KEY:SECRET@]BUCKET[/PREFIX][?endpoint=http://HOST:PORT&region=NAME]";
         g.refuse("deploy.files", format!("an address: {why}"), allowed, "correct it");
     }
     let absent = [

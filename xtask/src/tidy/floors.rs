@@ -17,8 +17,15 @@ struct Crate {
 }
 
 /// Crates that the tests of any crate may use, on any floor, and others only as listed in the table.
-const FOR_TESTS: &[&str] =
-    &["testkit", "test-s3", "test-services", "test-browser", "test-kubernetes", "features", "simulated-auction"];
+const FOR_TESTS: &[&str] = &[
+    "testkit",
+    "test-s3",
+    "test-services",
+    "test-browser",
+    "test-kubernetes",
+    "features",
+    "simulated-auction",
+];
 
 /// The crates that workloads on databases may use.
 const ON_DATABASES: &[&str] = &[

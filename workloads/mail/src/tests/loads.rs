@@ -101,7 +101,10 @@ fn users_read_one_mail_after_another() {
     let ended = load.until(|ended| ended.good(Operation::Body) >= 200);
     assert_eq!(ended.done(), [Operation::Open, Operation::Body]);
     assert_eq!(ended.good(Operation::Open), 10, "a user opens its mailbox once");
-    assert!(ended.counter(FETCHED).abs_diff(2_000 * ended.good(Operation::Body)) < 200 * ended.good(Operation::Body));
+    assert!(
+        ended.counter(FETCHED).abs_diff(2_000 * ended.good(Operation::Body))
+            < 200 * ended.good(Operation::Body)
+    );
     let verified = load.verify();
     assert!(verified.ok, "{:?}", verified.findings);
     assert_eq!(load.fill(), filled);

@@ -17,8 +17,7 @@ pub(super) const IMAPTEST: &str = "imaptest";
 pub(super) const DOVECOT: &str = "Dovecot";
 
 /// How imaptest is had.
-pub(super) const INSTALL: &str =
-    "built from github.com/dovecot/imaptest at 924f619 with dovecot-dev, in a folder of BAROGRAPH_BENCH_TOOLS";
+pub(super) const INSTALL: &str = "built from github.com/dovecot/imaptest at 924f619 with dovecot-dev, in a folder of BAROGRAPH_BENCH_TOOLS";
 
 /// Mailboxes, and mails of each; a third of them are in INBOX.
 const MAILBOXES: u32 = 101;
@@ -66,11 +65,7 @@ pub(super) fn cases(
         let own = Contender { name: OURS, pinned, seconds: seconds + LONGEST_S, read: Box::new(read_ours) };
         let theirs = imaptest.map(|program| Contender {
             name: IMAPTEST,
-            pinned: pinned_program(
-                program,
-                their_words(dovecot.named_port("imap"), sessions, seconds),
-                &[0],
-            ),
+            pinned: pinned_program(program, their_words(dovecot.named_port("imap"), sessions, seconds), &[0]),
             seconds,
             read: Box::new(move |used| read_theirs(used, seconds)),
         });
@@ -89,12 +84,7 @@ fn read_ours(used: &ProgramResult) -> anyhow::Result<Vec<Option<f64>>> {
     let json = json(used)?;
     need_good(&json)?;
     let of = |key: &str| number(&json, key).with_context(|| format!("no number at {key}"));
-    Ok(vec![
-        Some(of("/requests_per_s")?),
-        Some(of("/cpu_us_per_request")?),
-        Some(of("/p95_ms")?),
-        None,
-    ])
+    Ok(vec![Some(of("/requests_per_s")?), Some(of("/cpu_us_per_request")?), Some(of("/p95_ms")?), None])
 }
 
 /// The figures of imaptest: the last line of its output counts the commands of each state.
@@ -116,8 +106,7 @@ mod tests {
     #[test]
     fn totals_of_imaptest_are_read_by_their_column() {
         let stdout = "Logi Sele Fet2 Logo\n100% 100% 100% 0%\n 16 16 900 0 16/16\n\nTotals:\nLogi Sele Fet2 Logo \n100% 100% 100% \n  16   16 4000    0 \n";
-        let used =
-            ProgramResult { stdout: stdout.to_owned(), cpu_s: 0.2, peak_rss_mib: 9.0, elapsed_s: 5.1 };
+        let used = ProgramResult { stdout: stdout.to_owned(), cpu_s: 0.2, peak_rss_mib: 9.0, elapsed_s: 5.1 };
         assert_eq!(read_theirs(&used, 5).unwrap(), [Some(800.0), Some(50.0), None, None]);
         for broken in ["", "Totals:\nLogi Sele\n1 2\n", "Totals:\nFet2\n0\n"] {
             let used = ProgramResult { stdout: broken.to_owned(), ..used };
