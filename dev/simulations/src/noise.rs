@@ -272,6 +272,7 @@ mod tests {
             figures: vec![Figure::new("throughput", throughput), Figure::new("response_p99 of Get", p99)],
             at_least: None,
             stolen: None,
+            scores: Vec::new(),
             missing: Vec::new(),
             times: Vec::new(),
         }
