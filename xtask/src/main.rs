@@ -53,7 +53,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench disk, linpack, stream
                  the same beside fio, HPL and C; each writes its page in docs/reference (see --help of each)
   bench sort     sorts on Spark and Hadoop beside the same jobs by hand; writes docs/reference/sort.md
-  bench mail     submissions of mail beside smtp-source; writes docs/reference/mail.md (see bench mail --help)
+  bench mail     mail beside smtp-source and imaptest; writes docs/reference/mail.md (see bench mail --help)
   bench net      the network workload beside iperf3 and netperf; writes docs/reference/net.md (see bench net --help)
   bench sql      database loads beside go-tpc, pgbench and sysbench; writes docs/reference/sql.md (see bench sql --help)
   bench auction  the auction application on its stores, buses and proxies (see bench auction --help)
