@@ -212,7 +212,7 @@ fn about() -> String {
          smtp-source waits for the reply to each command; Barograph sends the envelope in one piece where the server offers PIPELINING, as all servers here do.\n\
          Driver CPU is user and system time of the whole process, divided by its mails.\n\
          The case of IDLE has {WATCHING} users with two connections each, of which one holds IDLE, at {COMPRESSION} times the rate of a working day on the embedded server: its memory is that by which the driver grew with its users.\n\
-         In the cases of reading both fetch one mail of INBOX after another from Dovecot, over connections that they keep: one command at a time on each: Barograph whole mails, which it compares with their hashes, imaptest a mail, its text or its header by chance.\n\
+         In the cases of reading both fetch one mail of INBOX after another from Dovecot, over connections that they keep and one command at a time on each: Barograph whole mails, which it compares with their hashes, imaptest a mail, its text or its header by chance.\n\
          CPU of Barograph is there that of its window by its own account, since its process also reads all mail before and after.\n\
          imaptest is in no Debian package; it is built from its source.\n\
          Behind a cell stands what is wanted of it, and whether its median keeps it.\n",
