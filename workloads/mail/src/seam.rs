@@ -42,7 +42,7 @@ pub(crate) const READ: &str = "read";
 const PROFILES: [&str; 3] = [NAME, SUBMIT, READ];
 
 /// Version of the workload. It rises with every change that can move results.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Time limit of a server's first answer before the load.
 const FIRST_ANSWER: Duration = Duration::from_secs(5);

@@ -14,7 +14,7 @@ fn has_all(ended: &RunResult) -> bool {
     Operation::ALL.iter().all(|operation| ended.good(*operation) >= 2)
 }
 
-/// Fills, loads and checks a server twice; operations may fail if they are excused. Returns the first load.
+/// Fills, loads and checks a server twice; of excused operations some may fail. Returns the first load.
 fn carried(url: &str, delivery_s: u32, excused: &[Operation]) -> Load {
     let load = Load::at(url, delivery_s);
     load.answers().unwrap();

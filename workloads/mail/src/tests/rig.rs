@@ -170,12 +170,13 @@ impl RunResult {
         Operation::ALL.into_iter().filter(|operation| self.good(*operation) > 0).collect()
     }
 
-    /// Asserts that every operation was done, and none failed but the excused ones.
+    /// Asserts that every operation was done, and none failed; of the excused ones one in ten may.
     pub(super) fn all_good_but(&self, excused: &[Operation]) {
         for (operation, op) in Operation::ALL.into_iter().zip(&self.sum.ops) {
             let good = self.good(operation);
+            let may_fail = if excused.contains(&operation) { good / 10 } else { 0 };
             assert!(
-                good > 0 && (op.failed() == 0 || excused.contains(&operation)),
+                good > 0 && op.failed() <= may_fail,
                 "{operation:?}: {good} good, {} failed: {}",
                 op.failed(),
                 self.reasons
