@@ -51,9 +51,9 @@ fn ran(place: &TestFolders, plan: PathBuf, sets: &[&str]) -> (ProgramOutput, Run
 }
 
 /// The loads of a run: name, level, start and end of the window.
-fn windows(run: &Run) -> Vec<(String, u32, f64, f64)> {
+fn windows((ended, run): (&ProgramOutput, &Run)) -> Vec<(String, u32, f64, f64)> {
     let one = |load: &Run| {
-        let trial = load.trials().next().unwrap();
+        let trial = load.trials().next().unwrap_or_else(|| panic!("{ended:?}"));
         (load.load.clone().unwrap(), trial.level.whole(), trial.window.from_s, trial.window.to_s)
     };
     run.loads.iter().map(one).collect()
@@ -64,7 +64,7 @@ fn three_loads_have_the_same_window_and_a_verdict_each_and_scale_together() {
     let Some(store) = or_skip(product("redis", &[("durability", "none")])) else { return };
     let place = TestFolders::new();
     let (ended, run) = ran(&place, plan(&place, &store), &["load.scale=200"]);
-    let windows = windows(&run);
+    let windows = windows((&ended, &run));
     let levels: Vec<(&str, u32)> = windows.iter().map(|(name, level, ..)| (name.as_str(), *level)).collect();
     assert_eq!(levels, [("users", 40), ("visitors", 20), ("keys", 400)], "{ended:?}");
     for (name, _, from_s, to_s) in &windows {
@@ -94,6 +94,10 @@ fn a_load_with_a_limit_that_cannot_be_kept_fails_the_run_and_is_named() {
     place.assert_nothing_left();
 }
 
+/// Users of key-value stores. They think, as those who do not leave no CPU to the tests that run beside.
+const STORE_USERS: &str =
+    "workload = \"kv\"\nkv.keys = 1000\nkv.limit_ms = 60000\nkv.hits = 0.99\nkv.think_ms = 2.0\n";
+
 /// Each load of the list deploys a store of its own, except the last, which goes to that of the first.
 const STORES: &str = "[[loads]]\nname = \"red\"\nload.users = 3\n\
                       [[loads]]\nname = \"blue\"\nload.users = 2\ndeploy.stores = 2\n\
@@ -102,8 +106,7 @@ const STORES: &str = "[[loads]]\nname = \"red\"\nload.users = 3\n\
 #[test]
 fn stores_of_several_loads_stand_side_by_side() {
     let place = TestFolders::without_data();
-    let all = "workload = \"kv\"\nkv.keys = 1000\nkv.limit_ms = 60000\nkv.hits = 0.99\n";
-    let path = written(&place, &format!("{all}{OF_ALL}{STORES}"));
+    let path = written(&place, &format!("{STORE_USERS}{OF_ALL}{STORES}"));
     let checked = RunningProgram::start({
         let mut command = place.program(&["check"]);
         command.arg(&path);
@@ -133,10 +136,9 @@ fn stores_of_several_loads_stand_side_by_side() {
 #[test]
 fn two_drivers_have_their_share_of_each_load() {
     let place = TestFolders::without_data();
-    let all = "workload = \"kv\"\nkv.keys = 1000\nkv.limit_ms = 60000\nkv.hits = 0.99\n";
-    let path = written(&place, &format!("{all}{OF_ALL}{STORES}"));
+    let path = written(&place, &format!("{STORE_USERS}{OF_ALL}{STORES}"));
     let (ended, run) = ran(&place, path, &["driver.count=2"]);
-    let windows = windows(&run);
+    let windows = windows((&ended, &run));
     let levels: Vec<(&str, u32)> = windows.iter().map(|(name, level, ..)| (name.as_str(), *level)).collect();
     assert_eq!(levels, [("red", 3), ("blue", 2), ("guests", 50)], "{ended:?}");
     for (load, (name, _, from_s, _)) in run.loads.iter().zip(&windows) {
@@ -152,9 +154,8 @@ fn two_drivers_have_their_share_of_each_load() {
 
 /// A study of two stores with this metric beside those of each load.
 fn study(place: &TestFolders, metric: &str) -> PathBuf {
-    let all = "workload = \"kv\"\nkv.keys = 1000\nkv.limit_ms = 60000\nkv.hits = 0.99\n";
     let short = OF_ALL.replace("ramp_s = 1", "ramp_s = 0").replace("warm_up_s = 1", "warm_up_s = 0");
-    written(place, &format!("{all}{short}{}", STORES.replace("load.users = 3", "load.users = 1")));
+    written(place, &format!("{STORE_USERS}{short}{}", STORES.replace("load.users = 3", "load.users = 1")));
     let file = place.root().join("s.toml");
     let text = format!(
         "question = \"Do more users of one store slow the other?\"\nplan = \"loads.toml\"\nrepeats = 1\ncontrol = false\nagain = 0\n\
