@@ -24,7 +24,8 @@ struct MailArgs {
     /// Where mailboxes are: imap://HOST:PORT, or imaps:// for TLS, with the same options
     #[arg(long, value_name = "URL")]
     imap: Option<String>,
-    /// Accounts, with {n} for their numbers from 0
+    /// Accounts, with their numbers from 0 in the place of the braces and their letter; without --imap also one address for
+    /// all mail
     #[arg(long, default_value = "u{n}@barograph.test", value_name = "ADDRESS")]
     user: String,
     /// Password of the accounts
@@ -158,7 +159,8 @@ mod tests {
     #[test]
     fn one_address_is_a_load_of_submissions() {
         let options = LoadOptions { users: Some(16), ..LoadOptions::default() };
-        let load = typed(&Mail, "smtp://h:25 --bytes 4096 --keep-session", &options).unwrap();
+        let words = "smtp://h:25 --bytes 4096 --keep-session --user u@x.test";
+        let load = typed(&Mail, words, &options).unwrap();
         assert_eq!(load.title, "mail on smtp://h:25");
         let plan = plan(&Mail, &load).unwrap();
         let own = MailPlan::of(&plan);

@@ -49,7 +49,7 @@ pub(crate) struct MailPlan {
     pub(crate) recipients: u32,
     /// Whether a user submits its mail over one connection, and not each over a new one.
     pub(crate) keeps_session: bool,
-    /// Address of an account, with `{n}` for its number.
+    /// Address of an account, with `{n}` for its number; one address for all if no mail is read.
     pub(crate) user: String,
     /// Password of every account.
     pub(crate) password: String,
@@ -78,6 +78,21 @@ impl MailPlan {
     /// The domain of the accounts.
     pub(crate) fn domain(&self) -> &str {
         self.user.rsplit_once('@').map_or("", |(_, domain)| domain)
+    }
+
+    /// Mail that is never read may all go to one account; mailboxes have one each.
+    fn check_user(&self, plan: &Plan, g: &mut SettingsReader) {
+        let target = plan.target.url.as_deref().and_then(|url| MailAddress::parse(url).ok());
+        let has_mailboxes = target.is_none_or(|address| address.mailboxes.is_some());
+        let is_account = self.user.contains('@') && self.domain().contains(char::is_alphanumeric);
+        if !is_account || self.domain().contains(NUMBER) || (has_mailboxes && !self.user.contains(NUMBER)) {
+            let allowed = if has_mailboxes {
+                "an address with {n} for the number of the mailbox, as in u{n}@example.test"
+            } else {
+                "an address as in user@example.test, with or without {n} for a number before the @"
+            };
+            g.refuse("mail.user", format!("{:?}", self.user), allowed, "correct it");
+        }
     }
 
     /// What the mailboxes have before the load.
@@ -184,11 +199,7 @@ impl WorkloadKeys for Mail {
 
 impl WorkloadSettings for MailPlan {
     fn check(&self, plan: &Plan, g: &mut SettingsReader) {
-        let is_address = self.user.contains(NUMBER) && self.domain().contains(char::is_alphanumeric);
-        if !is_address || self.domain().contains(NUMBER) {
-            let allowed = "an address with {n} for the number of the mailbox, as in u{n}@example.test";
-            g.refuse("mail.user", format!("{:?}", self.user), allowed, "correct it");
-        }
+        self.check_user(plan, g);
         if [SUBMIT, READ].contains(&plan.profile.as_str()) {
             for key in ["mail.compression", "mail.idle"] {
                 let allowed =
@@ -324,6 +335,9 @@ mod tests {
             (&["mail.mailboxes=20", "mail.recipients=21"], "at most the 20"),
             (&["mail.user=u@example.test"], "an address with {n}"),
             (&["mail.user=u{n}"], "an address with {n}"),
+            (&["profile=submit", "mail.user=u@x.test"], "an address with {n}"),
+            (&["profile=submit", "target.url=smtp://h", "mail.user=u"], "with or without {n}"),
+            (&["profile=submit", "target.url=smtp://h", "mail.user=u@{n}.test"], "before the @"),
             (&["target.url=http://h,imap://h"], "unknown scheme"),
             (&["target.url=smtp://h"], "the address for IMAP is missing"),
             (&["profile=submit", "mail.idle=0.5"], "whose users do nothing else"),
