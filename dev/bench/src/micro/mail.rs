@@ -1,6 +1,7 @@
 //! `cargo xtask bench mail`: submissions beside Postfix's smtp-source at the same servers, reading beside imaptest, and the
 //! memory of users with IDLE.
 
+mod letter;
 mod reading;
 
 use std::fs;
@@ -137,6 +138,8 @@ impl Sessions {
 struct Stand {
     ours: PathBuf,
     smtp_source: Option<PathBuf>,
+    /// A mail of this product, which smtp-source sends.
+    letter: PathBuf,
     imaptest: Option<PathBuf>,
     seconds: u64,
 }
@@ -171,7 +174,11 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
         missing.push((IMAPTEST.to_owned(), reading::INSTALL.to_owned()));
     }
     let head = head(&ours, versions, missing);
-    let stand = Stand { ours, smtp_source, imaptest, seconds: options.seconds };
+    let letter = folder.path().join("letter");
+    if smtp_source.is_some() {
+        letter::write(&ours, |port| our_words(port, Sessions::ALL[0], 1), &letter)?;
+    }
+    let stand = Stand { ours, smtp_source, letter, imaptest, seconds: options.seconds };
     let cases = stand.cases(&servers);
     if let Some(dovecot) = &servers.dovecot {
         let reads = |case: &Case| case.name.starts_with(reading::DOVECOT) && options.common.wants(&case.name);
@@ -206,7 +213,7 @@ fn version(folders: &[PathBuf]) -> String {
 fn about() -> String {
     format!(
         "Servers are on core {TARGET_CPU}, and each driver is on core {DRIVER_CPU} and speaks to them by TCP over loopback.\n\
-         Mail has {BYTES} bytes and one recipient; smtp-source sends its header in addition, and the same bytes in every mail, Barograph text of its own with a hash in each.\n\
+         Mail has {BYTES} bytes and one recipient; smtp-source sends one mail of Barograph again and again (`-F`), Barograph writes each anew, with a hash of its text.\n\
          smtp-sink takes mail and drops it; `barograph serve mail` keeps it so that it survives a killed server (`--durability system`); Postfix keeps each mail on its disk before it answers, and passes it on by LMTP to a sink.\n\
          A session connects for each mail, or keeps its connection (`--keep-session`, `-d`).\n\
          Both send the same number of mails, {}; to Postfix {}. smtp-source is measured from its start to its end, Barograph in its window.\n\
@@ -315,7 +322,7 @@ impl Stand {
         };
         let theirs = self.smtp_source.as_deref().map(|program| Contender {
             name: SMTP_SOURCE,
-            pinned: pinned_program(program, their_words(port, sessions, mails), &[0]),
+            pinned: pinned_program(program, their_words(port, sessions, mails, &self.letter), &[0]),
             seconds: LONGEST_S,
             read: Box::new(move |used| {
                 queue.as_deref().map_or(Ok(()), wait_until_empty)?;
@@ -352,12 +359,12 @@ fn our_words(port: u16, sessions: Sessions, mails: u32) -> Vec<String> {
     ))
 }
 
-fn their_words(port: u16, sessions: Sessions, mails: u32) -> Vec<String> {
+fn their_words(port: u16, sessions: Sessions, mails: u32, letter: &Path) -> Vec<String> {
     let kept = if sessions.are_kept { "-d " } else { "" };
-    programs::words(&format!(
-        "{kept}-s {} -m {mails} -l {BYTES} -f {ADDRESS} -t {ADDRESS} 127.0.0.1:{port}",
-        sessions.count
-    ))
+    let mut words =
+        programs::words(&format!("{kept}-s {} -m {mails} -f {ADDRESS} -t {ADDRESS} -F", sessions.count));
+    words.extend([letter.display().to_string(), format!("127.0.0.1:{port}")]);
+    words
 }
 
 /// The figures of this product's submissions.
@@ -416,12 +423,12 @@ mod tests {
             "{ours}"
         );
         assert!(ours.ends_with(" --keep-session"), "{ours}");
-        let theirs = their_words(2525, kept, 99).join(" ");
+        let theirs = their_words(2525, kept, 99, Path::new("letter")).join(" ");
         assert!(
-            theirs.starts_with("-d -s 16 -m 99 -l 4096 ") && theirs.ends_with(" 127.0.0.1:2525"),
+            theirs.starts_with("-d -s 16 -m 99 ") && theirs.ends_with(" -F letter 127.0.0.1:2525"),
             "{theirs}"
         );
-        assert!(!their_words(1, one, 1).contains(&"-d".to_owned()));
+        assert!(!their_words(1, one, 1, Path::new("letter")).contains(&"-d".to_owned()));
         assert_eq!((TO_POSTFIX.over(one), TO_POSTFIX.over(kept)), (1_000, 10_000));
     }
 
