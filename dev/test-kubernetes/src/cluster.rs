@@ -204,6 +204,16 @@ impl Cluster {
         self.common.access()
     }
 
+    /// Returns the address of this machine at which pods reach servers of this process.
+    ///
+    /// # Panics
+    /// If it has none.
+    #[must_use]
+    pub fn outside(&self) -> IpAddr {
+        let site = self.site.as_ref().expect("only a drop takes it away");
+        site.address(HERE).expect("the cluster's networks are beside it")
+    }
+
     /// Returns the names of the nodes.
     #[must_use]
     pub fn node_names(&self) -> Vec<String> {

@@ -23,7 +23,7 @@ mod tries;
 
 pub use act::{Act, AfterBytes, Answer, Script, always, dying_after};
 pub use authority::{Authority, Identity};
-pub use counting::{CountingAllocator, allocations};
+pub use counting::{CountingAllocator, allocations, held_bytes};
 pub use listener::{Address, ClosedPort, ListenOptions, has_ipv6};
 pub use peer::{Peer, Step, follow, step};
 pub use request::Request;

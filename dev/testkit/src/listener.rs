@@ -1,7 +1,7 @@
 //! Listening addresses of targets: IPv4, IPv6 or a Unix socket, in the clear or behind TLS.
 
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,8 +22,7 @@ pub struct ListenOptions {
 
 #[derive(Clone, Copy)]
 enum AddressKind {
-    V4,
-    V6,
+    Ip(IpAddr),
     Unix,
 }
 
@@ -31,13 +30,19 @@ impl ListenOptions {
     /// A free port of 127.0.0.1.
     #[must_use]
     pub fn v4() -> Self {
-        ListenOptions { place: AddressKind::V4, tls: None, alpn: Vec::new() }
+        ListenOptions::on(Ipv4Addr::LOCALHOST)
+    }
+
+    /// A free port of an address of this machine.
+    #[must_use]
+    pub fn on(address: impl Into<IpAddr>) -> Self {
+        ListenOptions { place: AddressKind::Ip(address.into()), tls: None, alpn: Vec::new() }
     }
 
     /// A free port of `::1`. A target does not start on a machine without IPv6; check [`has_ipv6`] before.
     #[must_use]
     pub fn v6() -> Self {
-        ListenOptions { place: AddressKind::V6, ..ListenOptions::v4() }
+        ListenOptions::on(Ipv6Addr::LOCALHOST)
     }
 
     /// A socket file in a folder of its own, removed with the target.
@@ -65,8 +70,7 @@ impl ListenOptions {
             None => None,
         };
         let (socket, address, folder) = match self.place {
-            AddressKind::V4 => tcp((Ipv4Addr::LOCALHOST, 0).into()).await?,
-            AddressKind::V6 => tcp((Ipv6Addr::LOCALHOST, 0).into()).await?,
+            AddressKind::Ip(address) => tcp((address, 0).into()).await?,
             AddressKind::Unix => {
                 let folder = tempfile::Builder::new().prefix("testkit").tempdir()?;
                 let path = folder.path().join("socket");
@@ -176,16 +180,16 @@ impl TargetListener {
 
     /// Accepts a connection. TLS follows in [`AcceptedConnection::welcome`], so that one client cannot hold others.
     pub(crate) async fn accept(&self) -> io::Result<AcceptedConnection> {
-        let raw = match &self.socket {
+        let (raw, peer) = match &self.socket {
             ListenSocket::Tcp(listener) => {
-                let stream = listener.accept().await?.0;
+                let (stream, peer) = listener.accept().await?;
                 // Delays of small packets by the target would be measured.
                 stream.set_nodelay(true)?;
-                RawSocket::Tcp(stream)
+                (RawSocket::Tcp(stream), Some(peer.ip()))
             }
-            ListenSocket::Unix(listener) => RawSocket::Unix(listener.accept().await?.0),
+            ListenSocket::Unix(listener) => (RawSocket::Unix(listener.accept().await?.0), None),
         };
-        Ok(AcceptedConnection { raw, acceptor: self.acceptor.clone() })
+        Ok(AcceptedConnection { raw, acceptor: self.acceptor.clone(), peer })
     }
 }
 
@@ -193,6 +197,8 @@ impl TargetListener {
 pub(crate) struct AcceptedConnection {
     raw: RawSocket,
     acceptor: Option<TlsAcceptor>,
+    /// Address of the client; `None` at a Unix socket.
+    pub(crate) peer: Option<IpAddr>,
 }
 
 enum RawSocket {

@@ -1,6 +1,7 @@
 //! Requests as passed to scripts, and their reader.
 
 use std::io;
+use std::net::IpAddr;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
@@ -17,6 +18,8 @@ pub struct Request {
     pub n: u64,
     /// The number of its connection, from 0.
     pub connection: u64,
+    /// Address of the client; `None` at a Unix socket.
+    pub peer: Option<IpAddr>,
     /// `GET`, `POST`, ...
     pub method: String,
     /// The target as sent: path and query.
@@ -47,7 +50,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// The next request, without its numbers; `None` when the client closed between two requests.
+    /// The next request, without its numbers and its client; `None` when the client closed between two requests.
     pub(crate) async fn next(
         &mut self,
         stream: &mut (impl AsyncRead + Unpin),

@@ -27,6 +27,7 @@ pub(crate) async fn serve(arrived: AcceptedConnection, shared: Arc<ServerState>)
     if arrived.reset_when_dropped().is_err() {
         return;
     }
+    let peer = arrived.peer;
     // A client that rejects the certificate does not concern the script.
     let Ok(mut stream) = arrived.welcome().await else { return };
     let mut reader = Reader::default();
@@ -34,7 +35,7 @@ pub(crate) async fn serve(arrived: AcceptedConnection, shared: Arc<ServerState>)
         match reader.next(&mut stream).await {
             Ok(Some(mut request)) => {
                 request.n = shared.requests.fetch_add(1, Ordering::SeqCst);
-                request.connection = connection;
+                (request.connection, request.peer) = (connection, peer);
                 let act = (shared.script)(&request);
                 match perform(&mut stream, &request, (act, &shared)).await {
                     Ok(ControlFlow::Continue(())) => {}

@@ -39,3 +39,7 @@ pub use run::{CheckedLoad, RunContext, RunResult, run, sweep};
 pub use screen::{IntervalContext, Progress, Screen};
 pub use snapshots::{RemovedSnapshots, remove_snapshots};
 pub use stop::{Stop, StopHandle};
+
+#[cfg(test)]
+#[global_allocator]
+static COUNTING: barograph_testkit::CountingAllocator = barograph_testkit::CountingAllocator;

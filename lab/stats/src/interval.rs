@@ -220,7 +220,7 @@ impl Interval {
         Some(sum)
     }
 
-    fn add_counts(&mut self, other: &Interval) {
+    pub(crate) fn add_counts(&mut self, other: &Interval) {
         for (mine, theirs) in self.ops.iter_mut().zip(&other.ops) {
             mine.add(theirs);
         }

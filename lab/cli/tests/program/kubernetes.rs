@@ -1,7 +1,12 @@
 //! The auction on a cluster: deployed, loaded, killed, and completely removed.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::sync::{Arc, Mutex};
+
 use barograph_record::{ActionRecord, ExitCode, Run};
 use barograph_test_kubernetes::Cluster;
+use barograph_testkit::{Act, Answer, ListenOptions, Request, Server};
 use rustix::process::Signal;
 
 use crate::actions::well_after;
@@ -11,7 +16,7 @@ use crate::interrupted_in::INTERRUPTED;
 use crate::killed_in::KILLED;
 use crate::phases::{DEPLOY_AT_ONCE, EndMethod, tries_to_end};
 use crate::place::{TestFolders, fixed};
-use crate::plans::{OPERATIONS, in_order};
+use crate::plans::{OPERATIONS, command, in_order};
 
 /// Objects of all runs in a cluster.
 fn objects(cluster: &Cluster) -> String {
@@ -173,6 +178,125 @@ fn drivers_on_two_nodes_make_one_load() {
     assert_eq!(objects(&cluster), "");
     place.assert_gone();
     place.assert_nothing_to_clean();
+}
+
+/// Users who choose their next operation by chance, and draw a value for each request.
+const CHOOSING: &str = r#"about = "Chooses by chance."
+[target]
+headers = { x-user = "{user}" }
+[values.id]
+kind = "uuid"
+per = "exchange"
+[operations.One]
+qos = "p99 < 60 s"
+[[operations.One.exchanges]]
+path = "/one/{id}"
+[operations.Two]
+qos = "p99 < 60 s"
+[[operations.Two.exchanges]]
+path = "/two/{id}"
+[behaviours.main]
+first = "One"
+pace = { think = { exponential = { mean = "30 ms", max = "300 ms" } } }
+next = { One = { One = 0.5, Two = 0.5 }, Two = { One = 0.7, Two = 0.3 } }
+"#;
+
+/// Users, and requests of each that are compared.
+const CHOOSERS: (u32, usize) = (8, 30);
+
+/// Requests by user, in their order.
+fn by_user(asked: &[Request]) -> BTreeMap<&str, Vec<&Request>> {
+    let mut found: BTreeMap<&str, Vec<&Request>> = BTreeMap::new();
+    for request in asked {
+        found.entry(request.header("x-user").unwrap()).or_default().push(request);
+    }
+    found
+}
+
+/// Lets drivers, each on a node of its own, load a server of this process until every user has made the requests
+/// that are compared. Returns all requests.
+fn asked_by(cluster: &Cluster, drivers: usize) -> Vec<Request> {
+    let asked: Arc<Mutex<Vec<Request>>> = Arc::default();
+    let noted = Arc::clone(&asked);
+    let script = move |request: &Request| {
+        noted.lock().unwrap().push(request.clone());
+        Act::Answer(Answer::new(200, "{}"))
+    };
+    let server = Server::start_at(ListenOptions::on(cluster.outside()), Arc::new(script)).unwrap();
+    let place = TestFolders::without_data();
+    let (users, compared) = CHOOSERS;
+    fs::write(place.root().join("users.toml"), CHOOSING).unwrap();
+    let path = place.root().join("plan.toml");
+    fs::write(&path, "workload = \"scenario\"\nscenario = \"users.toml\"\n").unwrap();
+    // Ended by a command; long enough for operations in flight to end.
+    let mut sets = fixed(users, 600);
+    sets.retain(|set| !set.starts_with("load.drain_s="));
+    sets.extend([
+        access(cluster),
+        format!("driver.count={drivers}"),
+        format!("target.url={}", server.url("")),
+    ]);
+    let of_drivers = ["platform=kubernetes", "driver.place=unit", "driver.workers=1", "load.drain_s=30"];
+    sets.extend(of_drivers.map(str::to_owned));
+    sets.push("deploy.kubernetes_drivers_apart=true".to_owned());
+    let going = RunningProgram::start(command(&place, "run", &path, &sets));
+    until("the requests that are compared", || {
+        let asked = asked.lock().unwrap();
+        let by_user = by_user(&asked);
+        let all = by_user.len() == users as usize && by_user.values().all(|of| of.len() >= compared);
+        all.then_some(())
+    });
+    going.enters("hold");
+    stop_load(&place);
+    let ended = going.end_within(PATIENCE_WITH_EMULATION);
+    let run = place.record();
+    in_order(&run, &ended);
+    let asked = asked.lock().unwrap().clone();
+    for (op, path) in [("One", "/one/"), ("Two", "/two/")] {
+        let made = asked.iter().filter(|request| request.path.starts_with(path)).count() as u64;
+        assert!(made > 0);
+        let rows = || run.intervals().flat_map(|interval| &interval.ops).filter(|row| row.op == op);
+        let sums = (rows().map(|row| row.count).sum::<u64>(), rows().map(|row| row.failed).sum::<u64>());
+        assert_eq!(sums, (made, 0), "{op} of {drivers} drivers");
+        for log in [run.response_log().unwrap(), run.service_log().unwrap()] {
+            let whole = log.histograms().map(Result::unwrap).filter(|line| line.op == op);
+            assert_eq!(
+                whole.map(|line| line.histogram.len()).sum::<u64>(),
+                made,
+                "{op} of {drivers} drivers"
+            );
+        }
+    }
+    assert_eq!(objects(cluster), "");
+    place.assert_nothing_left();
+    asked
+}
+
+/// The same choices by seed, and histograms that are the sum over the drivers.
+#[test]
+fn two_drivers_on_two_nodes_do_what_one_would() {
+    let Some(cluster) = Cluster::start(2) else { return };
+    let (one, two) = (asked_by(&cluster, 1), asked_by(&cluster, 2));
+    let (users, compared) = CHOOSERS;
+    let paths = |asked: &[Request]| -> BTreeMap<String, Vec<String>> {
+        let first =
+            |of: Vec<&Request>| of.iter().take(compared).map(|request| request.path.clone()).collect();
+        by_user(asked).into_iter().map(|(user, of)| (user.to_owned(), first(of))).collect()
+    };
+    assert_eq!(paths(&one), paths(&two));
+    let different: BTreeSet<Vec<String>> = paths(&one).into_values().collect();
+    assert_eq!(different.len(), users as usize, "users differ");
+    // Each user is of one driver, and each driver has its share of them.
+    let shares = |asked: &[Request]| -> Vec<usize> {
+        let mut of_driver: BTreeMap<_, usize> = BTreeMap::new();
+        for of in by_user(asked).into_values() {
+            assert!(of.iter().all(|request| request.peer == of[0].peer), "{of:?}");
+            *of_driver.entry(of[0].peer.unwrap()).or_default() += 1;
+        }
+        of_driver.into_values().collect()
+    };
+    let all = users as usize;
+    assert_eq!((shares(&one), shares(&two)), (vec![all], vec![all / 2; 2]));
 }
 
 /// More drivers than nodes are refused before anything is made.

@@ -4,13 +4,12 @@
 use std::collections::BTreeMap;
 
 use barograph_model::Nanos;
-use barograph_stats::Interval;
+use barograph_stats::{Interval, IntervalSum};
 
 use super::several::DriverSample;
 
 /// Intervals kept for a slow driver before they are delivered without it. A driver that sends none ends the
 /// run long before.
-/// all ends the run long before.
 const PATIENCE: usize = 60;
 
 /// An interval merged over all drivers, with the figures of each.
@@ -19,16 +18,18 @@ pub(super) struct FleetInterval {
     pub(super) samples: Vec<DriverSample>,
 }
 
-/// Intervals that wait for other drivers.
+/// Intervals that wait for other drivers, each a sum over those that have reported.
 pub(super) struct Gather {
     interval: Nanos,
     drivers: Vec<Progress>,
-    pending: BTreeMap<u64, BTreeMap<usize, DriverInterval>>,
+    pending: BTreeMap<u64, PendingInterval>,
 }
 
-struct DriverInterval {
-    interval: Interval,
-    sample: DriverSample,
+#[derive(Default)]
+struct PendingInterval {
+    sum: IntervalSum,
+    /// By driver.
+    samples: BTreeMap<usize, DriverSample>,
 }
 
 /// Progress of a driver.
@@ -51,15 +52,13 @@ impl Gather {
         let place = middle / self.interval.0.max(1);
         let progress = &mut self.drivers[driver];
         progress.next = progress.next.max(place + 1);
-        let parts = self.pending.entry(place).or_default();
-        match parts.get_mut(&driver) {
-            Some(part) => {
-                // Two intervals of one driver are joined; process figures are those of the later one.
-                part.interval.append(&interval);
-                part.sample.follow(&sample);
-            }
+        let pending = self.pending.entry(place).or_default();
+        // Two intervals of one driver are joined; process figures are those of the later one.
+        pending.sum.add(driver, interval);
+        match pending.samples.get_mut(&driver) {
+            Some(earlier) => earlier.follow(&sample),
             None => {
-                parts.insert(driver, DriverInterval { interval, sample });
+                pending.samples.insert(driver, sample);
             }
         }
     }
@@ -81,15 +80,9 @@ impl Gather {
         if !passed && self.pending.len() <= PATIENCE {
             return None;
         }
-        let (_, parts) = self.pending.pop_first()?;
-        let mut parts = parts.into_values();
-        let first = parts.next()?;
-        let mut whole = FleetInterval { interval: first.interval, samples: vec![first.sample] };
-        for part in parts {
-            whole.interval.add_worker(&part.interval);
-            whole.samples.push(part.sample);
-        }
-        Some(whole)
+        let (_, pending) = self.pending.pop_first()?;
+        let interval = pending.sum.whole()?;
+        Some(FleetInterval { interval, samples: pending.samples.into_values().collect() })
     }
 }
 
@@ -99,6 +92,7 @@ mod tests {
     use barograph_engine::{OpContext, Timer, User, UserFactory, WorkerShare};
     use barograph_model::{ChooserId, OpId, Outcome, UserId};
     use barograph_spec::Plan;
+    use barograph_stats::OpStats;
     use rand::Rng;
 
     use super::*;
@@ -173,6 +167,43 @@ mod tests {
             put(&mut gather, 0, part(place, 1, 0.1, &[]));
             assert_eq!(gather.take().is_some(), place == PATIENCE as u64);
         }
+    }
+
+    /// Drivers, operations and starts of the next test: as of a hundred pods that run the auction.
+    const MANY: (usize, usize, u64) = (100, 20, 50);
+
+    #[test]
+    #[expect(clippy::print_stdout, reason = "a measured figure is shown")]
+    fn memory_for_a_driver_that_is_behind_does_not_grow_with_the_drivers() {
+        let (drivers, ops, times) = MANY;
+        let held = |drivers: usize| {
+            let before = barograph_testkit::held_bytes();
+            let mut gather = Gather::new(drivers, Nanos::from_secs(1));
+            for place in 0..PATIENCE as u64 {
+                for driver in 1..drivers {
+                    let mut part = part(place, 1, 0.1, &[]);
+                    part.ops = vec![OpStats::new(); ops];
+                    for time in 0..times {
+                        part.ops[0].response.saturating_record(time * time);
+                        part.lag.saturating_record(time * driver as u64);
+                    }
+                    put(&mut gather, driver, part);
+                }
+                assert!(gather.take().is_none(), "the first driver is behind");
+            }
+            let held = barograph_testkit::held_bytes() - before;
+            // All is there when it comes.
+            for place in 0..PATIENCE as u64 {
+                put(&mut gather, 0, part(place, 1, 0.1, &[]));
+                let whole = gather.take().unwrap();
+                assert_eq!((whole.samples.len(), whole.interval.users as usize), (drivers, drivers));
+                assert_eq!(whole.interval.ops[0].response.len(), (drivers as u64 - 1) * times);
+            }
+            held
+        };
+        let (two, many) = (held(2), held(drivers));
+        println!("{PATIENCE} intervals wait in {two} bytes of one driver, {many} of {}", drivers - 1);
+        assert!(two > 0 && many < two + two / 5, "{many} bytes, {two} of one driver");
     }
 
     #[test]

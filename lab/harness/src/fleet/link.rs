@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use barograph_model::Nanos;
 use barograph_record::ExitCode;
-use barograph_stats::Interval;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -15,7 +14,7 @@ use tokio::time::{Instant, interval_at, sleep_until, timeout};
 use super::FleetError;
 use super::clock::{Clock, Offset, PINGS};
 use super::error::{exit_code, of, out_of_place};
-use super::frame::{self, Frame, FrameError, FrameKind};
+use super::frame::{self, Frame, FrameKind};
 use super::message::{self, DriverCommand, DriverMessage, Facts, NamedGauge, PROTOCOL};
 use super::order::Order;
 use super::several::DriverAddress;
@@ -61,8 +60,8 @@ impl Drop for Link {
 pub(super) enum Event {
     /// Its workers run; figures of its process so far.
     Started(Facts),
-    /// An interval has ended.
-    Interval(Box<Interval>, Facts),
+    /// An interval has ended. It stays encoded in the queue, where its histograms would take much memory.
+    Interval(Vec<u8>),
     /// Figures of its load in the interval that follows.
     Gauges(Vec<NamedGauge>),
     /// Its clock was measured.
@@ -214,8 +213,6 @@ fn said(frame: &Frame) -> Result<DriverMessage, WireError> {
 pub(super) struct ReaderContext {
     pub(super) driver: usize,
     pub(super) clock: Clock,
-    /// Number of operations of the workload.
-    pub(super) ops: usize,
     /// Length of an interval.
     pub(super) interval: Nanos,
 }
@@ -279,7 +276,7 @@ impl DriverReader {
                 biased;
                 frame = self.wire.next() => {
                     let frame = frame.map_err(of(&self.name))?;
-                    match self.take(&frame, &mut round).await? {
+                    match self.take(frame, &mut round).await? {
                         AfterMessage::GoOn => {}
                         AfterMessage::Interval => due = Some(tokio::time::Instant::now() + patience),
                         AfterMessage::Ended => return Ok(()),
@@ -304,15 +301,13 @@ impl DriverReader {
         }
     }
 
-    async fn take(&mut self, frame: &Frame, round: &mut Option<Round>) -> Result<AfterMessage, FleetError> {
+    async fn take(&mut self, frame: Frame, round: &mut Option<Round>) -> Result<AfterMessage, FleetError> {
         if frame.kind == FrameKind::Interval {
-            let read = message::read_interval(&frame.body, self.hearing.ops);
-            let (interval, facts) = read.map_err(|why: FrameError| of(&self.name)(why.into()))?;
-            self.tell(Event::Interval(Box::new(interval), facts)).await;
+            self.tell(Event::Interval(frame.body)).await;
             return Ok(AfterMessage::Interval);
         }
         let driver = || self.name.clone();
-        match said(frame).map_err(of(&self.name))? {
+        match said(&frame).map_err(of(&self.name))? {
             DriverMessage::Pong { n, at } => {
                 let best = round.as_mut().and_then(|round| round.pong(n, Nanos(at)));
                 if let Some(offset) = best {

@@ -7,15 +7,16 @@ use std::time::Duration;
 use barograph_engine::EngineHandle;
 use barograph_model::{Level, Nanos};
 use barograph_probe::ProcessSample;
-use barograph_stats::{Histogram, Interval};
+use barograph_stats::{Interval, SparseHistogram};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep_until, timeout};
 
 use super::clock::{Clock, Offset};
+use super::error::of;
 use super::gather::Gather;
 use super::link::{self, Event, Link, ReaderContext, ReadyDriver};
-use super::message::{DriverCommand, Facts, NamedGauge};
+use super::message::{self, DriverCommand, Facts, NamedGauge};
 use super::order::{FleetJob, Orders};
 use super::{FleetError, Token};
 use crate::HarnessError;
@@ -64,7 +65,7 @@ pub struct DriverSample {
     /// Open connections at the latest count.
     pub connections: Option<u64>,
     /// Start lag of its operations.
-    pub lag: Histogram,
+    pub lag: SparseHistogram,
     /// CPU seconds of its busiest worker.
     pub busiest_worker_cpu_s: f64,
 }
@@ -76,7 +77,7 @@ impl DriverSample {
             name,
             process: facts.process(),
             connections: facts.connections,
-            lag: interval.lag.clone(),
+            lag: SparseHistogram::from(&interval.lag),
             busiest_worker_cpu_s: interval.busiest_worker_cpu_s,
         }
     }
@@ -85,7 +86,7 @@ impl DriverSample {
     pub(crate) fn follow(&mut self, next: &DriverSample) {
         self.process = next.process;
         self.connections = next.connections.or(self.connections);
-        self.lag.add(&next.lag).expect("all histograms have the same bounds");
+        self.lag.add(&next.lag);
         self.busiest_worker_cpu_s += next.busiest_worker_cpu_s;
     }
 }
@@ -98,6 +99,8 @@ pub struct Fleet {
     /// Start of the load, by the harness's clock.
     origin: Nanos,
     interval: Nanos,
+    /// Number of operations of the workload.
+    ops: usize,
     links: Vec<Link>,
     clocks: Vec<ClockTrack>,
     events: mpsc::Receiver<(usize, Event)>,
@@ -163,7 +166,7 @@ impl Fleet {
         let (mut links, mut clocks) = (Vec::new(), Vec::new());
         for (driver, opened) in opened.into_iter().enumerate() {
             clocks.push(ClockTrack { first: opened.offset, latest: opened.offset, told: 0 });
-            let hearing = ReaderContext { driver, clock, ops, interval };
+            let hearing = ReaderContext { driver, clock, interval };
             links.push(opened.hear(hearing, tell.clone()));
         }
         let gather = Gather::new(links.len(), interval);
@@ -172,6 +175,7 @@ impl Fleet {
             clock,
             origin: Nanos::ZERO,
             interval,
+            ops,
             links,
             clocks,
             events,
@@ -295,9 +299,11 @@ impl Fleet {
     fn hear(&mut self, driver: usize, event: Event) -> Result<(), FleetError> {
         let name = self.links[driver].name.clone();
         match event {
-            Event::Interval(interval, facts) => {
+            Event::Interval(body) => {
+                let read = message::read_interval(&body, self.ops);
+                let (interval, facts) = read.map_err(|why| of(&name)(why.into()))?;
                 let sample = DriverSample::new(driver, name, &interval, &facts);
-                self.gather.put(driver, *interval, sample);
+                self.gather.put(driver, interval, sample);
             }
             // Those of several drivers are about the users of each alone.
             Event::Gauges(told) if self.links.len() == 1 => {

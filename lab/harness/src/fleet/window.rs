@@ -16,7 +16,7 @@ pub(crate) fn follow(window: &mut Vec<DriverSample>, next: &[DriverSample]) {
 
 /// Names the driver with the largest figure in each check that the drivers failed.
 pub(crate) fn name_the_limit(checks: &mut [Check], window: &[DriverSample], seconds: f64) {
-    let lag_ms = |sample: &DriverSample| sample.lag.value_at_quantile(0.99) as f64 / 1e3;
+    let lag_ms = |sample: &DriverSample| sample.lag.whole().value_at_quantile(0.99) as f64 / 1e3;
     let busy = |sample: &DriverSample| sample.busiest_worker_cpu_s / seconds.max(1e-9);
     for check in checks.iter_mut().filter(|check| !check.ok) {
         let figure: &dyn Fn(&DriverSample) -> f64 = match check.id {
@@ -54,7 +54,7 @@ mod tests {
         let mut window = vec![sample(0, 40_000, 0.2)];
         follow(&mut window, &[sample(0, 40_000, 0.3), sample(1, 2_000, 0.95)]);
         follow(&mut window, &[sample(1, 2_000, 0.95)]);
-        assert_eq!((window.len(), window[0].lag.len(), window[1].lag.len()), (2, 200, 200));
+        assert_eq!((window.len(), window[0].lag.whole().len(), window[1].lag.whole().len()), (2, 200, 200));
         let (lag, busiest) = (CheckId::StartLag, CheckId::BusiestWorker);
         let mut checks =
             [check(lag, false), check(busiest, false), check(lag, true), check(CheckId::Clock, false)];

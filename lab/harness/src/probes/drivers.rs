@@ -145,7 +145,7 @@ fn process_row(subject: &str, at_s: f64, r: &ProcessRates) -> ProbeRow {
 #[cfg(test)]
 mod tests {
     use barograph_model::Nanos;
-    use barograph_stats::Interval;
+    use barograph_stats::SparseHistogram;
 
     use super::*;
 
@@ -163,7 +163,7 @@ mod tests {
             name: format!("driver-{driver}"),
             process,
             connections: Some(3),
-            lag: Interval::new(0).lag,
+            lag: SparseHistogram::default(),
             busiest_worker_cpu_s: 0.0,
         }
     }
