@@ -21,7 +21,7 @@ const PLATFORMS: [PlatformKind; 4] = [
     PlatformKind { name: "here", abilities: &[Ability::Disks] },
     PlatformKind {
         name: "linked",
-        abilities: &[Ability::Hosts, Ability::Links, Ability::Offloads, Ability::Disks],
+        abilities: &[Ability::Hosts, Ability::Links, Ability::Offloads, Ability::Disks, Ability::DiskRates],
     },
     PlatformKind {
         name: "guests",
@@ -184,6 +184,24 @@ fn offloads_go_with_platforms_that_set_them() {
         "left out, unless platform = \"linked\", whose link ends have offloads that can be set"
     );
     assert!(refusal("deploy.web_offloads = \"gro=1\"").1.contains("tso, gso, gro and lro are on or off"));
+}
+
+#[test]
+fn rates_of_disks_go_with_platforms_that_limit_them() {
+    let first = plan("platform = \"linked\"\ndeploy.store_disk_mb_s = 0.5").unwrap();
+    assert_eq!(first.deploy.limits_of("store").unwrap().disk_mb_s, 0.5);
+    assert_eq!(plan(&first.resolved).unwrap().deploy, first.deploy);
+    assert!(explain(&first).contains("each part of store: 0.5 MB/s of each disk, each way"));
+    for platform in ["here", "guests", "cluster"] {
+        let (key, allowed) = refusal(&format!("platform = {platform:?}\ndeploy.store_disk_mb_s = 2"));
+        assert_eq!(key, "deploy.store_disk_mb_s");
+        let words = "0, unless platform = \"linked\", whose parts can have a limited rate of disks";
+        assert_eq!(allowed, words, "{platform}");
+    }
+    assert_eq!(
+        refusal("platform = \"linked\"\ndeploy.web_disk_mb_s = 0.001").1,
+        "0 for none, or at least 0.01"
+    );
 }
 
 #[test]

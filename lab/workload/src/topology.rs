@@ -66,6 +66,7 @@ pub fn limits_of(limits: Option<&TierLimits>) -> Limits {
         cpus: Some(limits.cpus).filter(|cpus| *cpus > 0.0),
         cpu_set: limits.cores.numbers().to_vec(),
         memory_bytes: Some(limits.memory_mib << 20).filter(|bytes| *bytes > 0),
+        disk_bytes_s: Some((limits.disk_mb_s * 1e6) as u64).filter(|bytes| *bytes > 0),
     }
 }
 
@@ -295,7 +296,8 @@ fn together<'p>(parts: impl Iterator<Item = &'p Part> + Clone) -> Limits {
     Limits {
         cpus: parts.clone().map(|part| part.limits.cpus).sum(),
         cpu_set: cores_together(parts.clone()),
-        memory_bytes: parts.map(|part| part.limits.memory_bytes).sum(),
+        memory_bytes: parts.clone().map(|part| part.limits.memory_bytes).sum(),
+        disk_bytes_s: parts.map(|part| part.limits.disk_bytes_s).sum(),
     }
 }
 

@@ -64,7 +64,8 @@ fn unit_in(
     let ports = service.ports().iter().cloned().collect();
     let values: BTreeMap<String, String> =
         values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let limits = Limits { cpus: Some(2.0), cpu_set: vec![], memory_bytes: Some(4 << 30) };
+    let limits =
+        Limits { cpus: Some(2.0), cpu_set: vec![], memory_bytes: Some(4 << 30), ..Limits::default() };
     let place = Placement {
         name: "unit-1",
         host: "host-1",
