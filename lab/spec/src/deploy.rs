@@ -1,6 +1,8 @@
 //! The keys of `[deploy]` common to all applications: the kind of platform, hosts and links, and limits of
 //! each tier. The parts of an application are in the keys of its workload.
 
+use std::path::PathBuf;
+
 use barograph_model::{Ability, Nanos, Offloads};
 
 use crate::catalogue::Catalogue;
@@ -37,7 +39,8 @@ const LEAST_DISK_MB_S: f64 = 0.01;
 const MOST_DISK_MB_S: f64 = 1e6;
 
 /// Limits of each instance of a tier, by the ends of their keys: `deploy.driver_cpus`.
-pub(crate) const LIMITS: [&str; 6] = ["cpus", "cores", "memory_mib", "disk_mib", "disk_mb_s", "offloads"];
+pub(crate) const LIMITS: [&str; 7] =
+    ["cpus", "cores", "memory_mib", "disk_mib", "disk_mb_s", "offloads", "programs"];
 
 /// Place of the deployment, and limits of its parts.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,6 +116,8 @@ pub struct TierLimits {
     pub disk_mb_s: f64,
     /// Offloads of the link ends of its hosts.
     pub offloads: Offloads,
+    /// Folder with the programs of its services; `None` for those of the machine.
+    pub programs: Option<PathBuf>,
 }
 
 /// The link between a host and the switch.
@@ -227,10 +232,10 @@ pub(crate) fn limits(g: &mut SettingsReader, tiers: &[&'static str]) -> Option<V
         let cores = g.cores(&format!("deploy.{tier}_cores"));
         let memory = g.number(&format!("deploy.{tier}_memory_mib"), 0..=MOST_MIB, 0);
         let (disk, rate) = (disk(g, tier), disk_rate(g, tier));
-        let offloads = offloads(g, tier);
+        let (offloads, programs) = (offloads(g, tier), programs(g, tier));
         let (cpus, cores, memory_mib, disk_mib) = (cpus?, cores?, memory?, disk?);
-        let (disk_mb_s, offloads) = (rate?, offloads?);
-        Some(TierLimits { tier, cpus, cores, memory_mib, disk_mib, disk_mb_s, offloads })
+        let (disk_mb_s, offloads, programs) = (rate?, offloads?, programs?);
+        Some(TierLimits { tier, cpus, cores, memory_mib, disk_mib, disk_mb_s, offloads, programs })
     };
     // All are read before the first failure returns, so that each is refused.
     let all: Vec<Option<TierLimits>> = tiers.iter().copied().map(of).collect();
@@ -267,6 +272,20 @@ fn offloads(g: &mut SettingsReader, tier: &str) -> Option<Offloads> {
         g.refuse(&key, format!("{text:?}"), Offloads::FORM, "correct it, or leave it out");
     }
     offloads
+}
+
+/// Reads the folder with the programs of a tier; those of the machine without the key.
+fn programs(g: &mut SettingsReader, tier: &str) -> Option<Option<PathBuf>> {
+    // A driver is this program.
+    if tier == DRIVER {
+        return Some(None);
+    }
+    let (key, allowed) = (format!("deploy.{tier}_programs"), "the absolute path of a folder with programs");
+    let folder = g.optional_word(&key, allowed)?.map(PathBuf::from);
+    if let Some(relative) = folder.as_ref().filter(|folder| !folder.is_absolute()) {
+        g.refuse(&key, format!("{:?}", relative.display().to_string()), allowed, "write its whole path");
+    }
+    Some(folder)
 }
 
 fn link(g: &mut SettingsReader) -> Option<Link> {

@@ -205,6 +205,19 @@ fn rates_of_disks_go_with_platforms_that_limit_them() {
 }
 
 #[test]
+fn programs_of_a_tier_are_in_a_folder() {
+    let first = plan("platform = \"here\"\ndeploy.store_programs = \"/opt/store-2/bin\"").unwrap();
+    let folder = &first.deploy.limits_of("store").unwrap().programs;
+    assert_eq!(folder.as_deref(), Some(std::path::Path::new("/opt/store-2/bin")));
+    assert_eq!(plan(&first.resolved).unwrap().deploy, first.deploy);
+    assert!(explain(&first).contains("each part of store: programs of /opt/store-2/bin"));
+    let (key, allowed) = refusal("deploy.store_programs = \"bin\"");
+    let wanted = "the absolute path of a folder with programs";
+    assert_eq!((key.as_str(), allowed.as_str()), ("deploy.store_programs", wanted));
+    assert_eq!(refusal("deploy.driver_programs = \"/opt\"").0, "deploy.driver_programs");
+}
+
+#[test]
 fn cores_are_read_in_any_form_and_kept_in_one() {
     for (written, kept) in [("\"0-3,6\"", "0-3,6"), ("\"0,1,2\"", "0-2"), ("2", "2"), ("\"\"", "")] {
         let first = plan(&format!("deploy.web_cores = {written}")).unwrap();

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use barograph_platform::{HERE, HostSpec, Limits};
 use barograph_record::{PartRecord, TopologyRecord};
 use barograph_services::{Flavour, Service};
-use barograph_spec::{Cores, TierLimits};
+use barograph_spec::{Cores, DeployPlan, TierLimits};
 
 pub use builder::TopologyBuilder;
 
@@ -227,6 +227,22 @@ impl Topology {
         self
     }
 
+    /// Takes the programs of services from the folders that the plan names for their tiers.
+    #[must_use]
+    pub fn with_programs(mut self, deploy: &DeployPlan) -> Self {
+        for part in &mut self.parts {
+            let folder = deploy.limits_of(part.tier).and_then(|limits| limits.programs.as_deref());
+            if let (PartWork::Service(service), Some(folder)) = (part.work, folder) {
+                let other = service.with_programs(folder);
+                self.shared.extend(other.own_programs());
+                part.work = PartWork::Service(other);
+            }
+        }
+        self.shared.sort();
+        self.shared.dedup();
+        self
+    }
+
     /// Moves all parts to one host, but for those of this machine.
     #[must_use]
     pub fn on(mut self, host: &str) -> Self {
@@ -262,13 +278,13 @@ impl Topology {
     }
 }
 
-/// Returns every service of the parts once.
+/// Returns every service of the parts once, and each version that the plan names apart.
 #[must_use]
 pub fn services<'p>(parts: impl Iterator<Item = &'p Part>) -> Vec<&'static Service> {
     let mut all: Vec<&'static Service> = Vec::new();
     for part in parts {
         if let PartWork::Service(service) = part.work
-            && all.iter().all(|known| known.name() != service.name())
+            && !all.iter().any(|known| std::ptr::eq(*known, service))
         {
             all.push(service);
         }

@@ -200,6 +200,26 @@ fn services_are_found_by_name_and_tell_of_themselves() {
 }
 
 #[test]
+fn another_version_is_one_service_for_each_folder() {
+    let postgres = crate::find("postgres").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("postgres"), "").unwrap();
+    let other = postgres.with_programs(folder.path());
+    assert!(std::ptr::eq(other, postgres.with_programs(folder.path())));
+    assert!(!std::ptr::eq(other, postgres.with_programs(Path::new("/opt/pg/bin"))));
+    assert_eq!(
+        (other.name(), other.title(), other.ports()),
+        (postgres.name(), postgres.title(), postgres.ports())
+    );
+    let why = postgres.with_programs(Path::new("/opt/pg/bin")).missing().unwrap();
+    assert_eq!(why.what, "`/opt/pg/bin` has no program `postgres` of PostgreSQL");
+    let own = crate::find("kv").unwrap();
+    assert!(own.missing().is_none());
+    let why = own.with_programs(folder.path()).missing().unwrap();
+    assert!(why.what.ends_with("it is a part of this one"), "{}", why.what);
+}
+
+#[test]
 fn what_is_not_installed_is_told_with_its_command() {
     let folder = crate::list::ServiceFolder {
         name: "none",
