@@ -419,7 +419,8 @@ mod tests {
 
     #[test]
     fn an_action_changes_one_limit_and_leaves_what_earlier_ones_gave() {
-        let planned = Limits { cpus: Some(2.0), cpu_set: vec![0], memory_bytes: Some(512 << 20) };
+        let planned =
+            Limits { cpus: Some(2.0), cpu_set: vec![0], memory_bytes: Some(512 << 20), ..Limits::default() };
         let mut changed = ChangedLimits::default();
         let mut now = |act| {
             let action = action("a-1", act);

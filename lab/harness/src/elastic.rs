@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn a_node_has_the_cores_of_its_limit_its_set_or_its_host() {
         let of = |cpus: Option<f64>, cpu_set: Vec<usize>| {
-            cores_of(&Limits { cpus, cpu_set, memory_bytes: None }, 8)
+            cores_of(&Limits { cpus, cpu_set, ..Limits::default() }, 8)
         };
         assert_eq!(of(None, vec![]), 8.0);
         assert_eq!(of(Some(0.5), vec![]), 0.5);

@@ -21,6 +21,8 @@ pub enum Ability {
     Offloads,
     /// Parts can have file systems of their own.
     Disks,
+    /// What parts read from the disks of this machine and write to them can be limited.
+    DiskRates,
     /// Hosts can pass addresses to each other.
     VirtualAddresses,
     /// Hosts can be moved, cloned and restored while they run.
@@ -41,6 +43,7 @@ impl Ability {
             Ability::Links => "links",
             Ability::Offloads => "offloads",
             Ability::Disks => "disks",
+            Ability::DiskRates => "rates of disks",
             Ability::VirtualAddresses => "virtual addresses",
             Ability::Moves => "moves",
         }
@@ -59,6 +62,7 @@ impl Ability {
             Ability::Links => "whose links can be limited, slow, lossy and cut",
             Ability::Offloads => "whose link ends have offloads that can be set",
             Ability::Disks => "whose parts can have file systems of their own",
+            Ability::DiskRates => "whose parts can have a limited rate of disks",
             Ability::VirtualAddresses => "whose hosts can hand addresses to each other",
             Ability::Moves => "whose hosts can be moved, cloned and taken back while they run",
         }

@@ -1,6 +1,8 @@
 //! The keys of `[deploy]` common to all applications: the kind of platform, hosts and links, and limits of
 //! each tier. The parts of an application are in the keys of its workload.
 
+use std::path::PathBuf;
+
 use barograph_model::{Ability, Nanos, Offloads};
 
 use crate::catalogue::Catalogue;
@@ -30,8 +32,15 @@ const TOGETHER: &str = "together";
 /// The tier of drivers, which every plan has.
 pub(crate) const DRIVER: &str = "driver";
 
+/// Least megabytes a second of a disk: with less a part takes minutes to start.
+const LEAST_DISK_MB_S: f64 = 0.01;
+
+/// Most megabytes a second of a disk, beyond any.
+const MOST_DISK_MB_S: f64 = 1e6;
+
 /// Limits of each instance of a tier, by the ends of their keys: `deploy.driver_cpus`.
-pub(crate) const LIMITS: [&str; 5] = ["cpus", "cores", "memory_mib", "disk_mib", "offloads"];
+pub(crate) const LIMITS: [&str; 7] =
+    ["cpus", "cores", "memory_mib", "disk_mib", "disk_mb_s", "offloads", "programs"];
 
 /// Place of the deployment, and limits of its parts.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,8 +112,12 @@ pub struct TierLimits {
     pub memory_mib: u64,
     /// Size in MiB of a separate file system for its files; 0 for none, unless a fault fills it.
     pub disk_mib: u64,
+    /// Megabytes a second that it may read from each disk, and write to it; 0 for no limit.
+    pub disk_mb_s: f64,
     /// Offloads of the link ends of its hosts.
     pub offloads: Offloads,
+    /// Folder with the programs of its services; `None` for those of the machine.
+    pub programs: Option<PathBuf>,
 }
 
 /// The link between a host and the switch.
@@ -218,9 +231,11 @@ pub(crate) fn limits(g: &mut SettingsReader, tiers: &[&'static str]) -> Option<V
         let cpus = g.fraction(&format!("deploy.{tier}_cpus"), 0.0..=1_024.0, 0.0);
         let cores = g.cores(&format!("deploy.{tier}_cores"));
         let memory = g.number(&format!("deploy.{tier}_memory_mib"), 0..=MOST_MIB, 0);
-        let (disk, offloads) = (disk(g, tier), offloads(g, tier));
-        let (cpus, cores, memory_mib) = (cpus?, cores?, memory?);
-        Some(TierLimits { tier, cpus, cores, memory_mib, disk_mib: disk?, offloads: offloads? })
+        let (disk, rate) = (disk(g, tier), disk_rate(g, tier));
+        let (offloads, programs) = (offloads(g, tier), programs(g, tier));
+        let (cpus, cores, memory_mib, disk_mib) = (cpus?, cores?, memory?, disk?);
+        let (disk_mb_s, offloads, programs) = (rate?, offloads?, programs?);
+        Some(TierLimits { tier, cpus, cores, memory_mib, disk_mib, disk_mb_s, offloads, programs })
     };
     // All are read before the first failure returns, so that each is refused.
     let all: Vec<Option<TierLimits>> = tiers.iter().copied().map(of).collect();
@@ -237,6 +252,17 @@ fn disk(g: &mut SettingsReader, tier: &str) -> Option<u64> {
     size
 }
 
+/// Reads the rate of disks of a tier, in megabytes a second; 0 for no limit.
+fn disk_rate(g: &mut SettingsReader, tier: &str) -> Option<f64> {
+    let key = format!("deploy.{tier}_disk_mb_s");
+    let rate = g.fraction(&key, 0.0..=MOST_DISK_MB_S, 0.0);
+    if let Some(small) = rate.filter(|rate| *rate > 0.0 && *rate < LEAST_DISK_MB_S) {
+        let allowed = format!("0 for none, or at least {LEAST_DISK_MB_S}");
+        g.refuse(&key, small, &allowed, "give it more: starting the part takes as much of its disk");
+    }
+    rate
+}
+
 /// Reads the offloads of a tier; those of the system without the key.
 fn offloads(g: &mut SettingsReader, tier: &str) -> Option<Offloads> {
     let key = format!("deploy.{tier}_offloads");
@@ -246,6 +272,20 @@ fn offloads(g: &mut SettingsReader, tier: &str) -> Option<Offloads> {
         g.refuse(&key, format!("{text:?}"), Offloads::FORM, "correct it, or leave it out");
     }
     offloads
+}
+
+/// Reads the folder with the programs of a tier; those of the machine without the key.
+fn programs(g: &mut SettingsReader, tier: &str) -> Option<Option<PathBuf>> {
+    // A driver is this program.
+    if tier == DRIVER {
+        return Some(None);
+    }
+    let (key, allowed) = (format!("deploy.{tier}_programs"), "the absolute path of a folder with programs");
+    let folder = g.optional_word(&key, allowed)?.map(PathBuf::from);
+    if let Some(relative) = folder.as_ref().filter(|folder| !folder.is_absolute()) {
+        g.refuse(&key, format!("{:?}", relative.display().to_string()), allowed, "write its whole path");
+    }
+    Some(folder)
 }
 
 fn link(g: &mut SettingsReader) -> Option<Link> {
@@ -282,6 +322,12 @@ fn on_the_platform(g: &mut SettingsReader, plan: &DeployPlan, catalogue: Catalog
         let allowed = format!("left out, unless {}", catalogue.with(Ability::Offloads));
         let value = format!("{:?}", limits.offloads.to_string());
         g.refuse(&key, value, &allowed, "leave it out, or choose one of these platforms");
+    }
+    let rates = plan.limits.iter().filter(|limits| limits.disk_mb_s > 0.0);
+    for limits in rates.filter(|_| !catalogue.is_able(plan, Ability::DiskRates)) {
+        let key = format!("deploy.{}_disk_mb_s", limits.tier);
+        let allowed = format!("0, unless {}", catalogue.with(Ability::DiskRates));
+        g.refuse(&key, limits.disk_mb_s, &allowed, "leave it out, or choose one of these platforms");
     }
     if plan.has(Ability::Machines) && plan.hosts == TOGETHER {
         let key = if plan.spread_over > 0 { "deploy.spread_over" } else { "deploy.hosts = \"together\"" };

@@ -234,14 +234,16 @@ fn limits(plan: &Plan) -> impl Iterator<Item = String> {
 
 /// Limits of each part of a tier, if it has any.
 fn limited(deploy: &DeployPlan, limits: &TierLimits) -> Option<String> {
-    let TierLimits { tier: _, cpus, cores, memory_mib, disk_mib, offloads } = limits;
+    let TierLimits { tier: _, cpus, cores, memory_mib, disk_mib, disk_mb_s, offloads, programs } = limits;
     let on = if deploy.has(Ability::Machines) { "a virtual machine on cores" } else { "on cores" };
     let all = [
         (*cpus > 0.0).then(|| format!("CPU time of {cpus} cores")),
         (!cores.is_all()).then(|| format!("{on} {cores}")),
         (*memory_mib > 0).then(|| format!("{memory_mib} MiB of memory")),
         (*disk_mib > 0).then(|| format!("{disk_mib} MiB of disk")),
+        (*disk_mb_s > 0.0).then(|| format!("{disk_mb_s} MB/s of each disk, each way")),
         (!offloads.is_default()).then(|| format!("a link end with {offloads}")),
+        programs.as_ref().map(|folder| format!("programs of {}", folder.display())),
     ];
     let all: Vec<String> = all.into_iter().flatten().collect();
     (!all.is_empty()).then(|| all.join(", "))

@@ -21,7 +21,7 @@ const PLATFORMS: [PlatformKind; 4] = [
     PlatformKind { name: "here", abilities: &[Ability::Disks] },
     PlatformKind {
         name: "linked",
-        abilities: &[Ability::Hosts, Ability::Links, Ability::Offloads, Ability::Disks],
+        abilities: &[Ability::Hosts, Ability::Links, Ability::Offloads, Ability::Disks, Ability::DiskRates],
     },
     PlatformKind {
         name: "guests",
@@ -184,6 +184,37 @@ fn offloads_go_with_platforms_that_set_them() {
         "left out, unless platform = \"linked\", whose link ends have offloads that can be set"
     );
     assert!(refusal("deploy.web_offloads = \"gro=1\"").1.contains("tso, gso, gro and lro are on or off"));
+}
+
+#[test]
+fn rates_of_disks_go_with_platforms_that_limit_them() {
+    let first = plan("platform = \"linked\"\ndeploy.store_disk_mb_s = 0.5").unwrap();
+    assert_eq!(first.deploy.limits_of("store").unwrap().disk_mb_s, 0.5);
+    assert_eq!(plan(&first.resolved).unwrap().deploy, first.deploy);
+    assert!(explain(&first).contains("each part of store: 0.5 MB/s of each disk, each way"));
+    for platform in ["here", "guests", "cluster"] {
+        let (key, allowed) = refusal(&format!("platform = {platform:?}\ndeploy.store_disk_mb_s = 2"));
+        assert_eq!(key, "deploy.store_disk_mb_s");
+        let words = "0, unless platform = \"linked\", whose parts can have a limited rate of disks";
+        assert_eq!(allowed, words, "{platform}");
+    }
+    assert_eq!(
+        refusal("platform = \"linked\"\ndeploy.web_disk_mb_s = 0.001").1,
+        "0 for none, or at least 0.01"
+    );
+}
+
+#[test]
+fn programs_of_a_tier_are_in_a_folder() {
+    let first = plan("platform = \"here\"\ndeploy.store_programs = \"/opt/store-2/bin\"").unwrap();
+    let folder = &first.deploy.limits_of("store").unwrap().programs;
+    assert_eq!(folder.as_deref(), Some(std::path::Path::new("/opt/store-2/bin")));
+    assert_eq!(plan(&first.resolved).unwrap().deploy, first.deploy);
+    assert!(explain(&first).contains("each part of store: programs of /opt/store-2/bin"));
+    let (key, allowed) = refusal("deploy.store_programs = \"bin\"");
+    let wanted = "the absolute path of a folder with programs";
+    assert_eq!((key.as_str(), allowed.as_str()), ("deploy.store_programs", wanted));
+    assert_eq!(refusal("deploy.driver_programs = \"/opt\"").0, "deploy.driver_programs");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use barograph_platform::{HERE, HostSpec, Limits};
 use barograph_record::{PartRecord, TopologyRecord};
 use barograph_services::{Flavour, Service};
-use barograph_spec::{Cores, TierLimits};
+use barograph_spec::{Cores, DeployPlan, TierLimits};
 
 pub use builder::TopologyBuilder;
 
@@ -66,6 +66,7 @@ pub fn limits_of(limits: Option<&TierLimits>) -> Limits {
         cpus: Some(limits.cpus).filter(|cpus| *cpus > 0.0),
         cpu_set: limits.cores.numbers().to_vec(),
         memory_bytes: Some(limits.memory_mib << 20).filter(|bytes| *bytes > 0),
+        disk_bytes_s: Some((limits.disk_mb_s * 1e6) as u64).filter(|bytes| *bytes > 0),
     }
 }
 
@@ -226,6 +227,22 @@ impl Topology {
         self
     }
 
+    /// Takes the programs of services from the folders that the plan names for their tiers.
+    #[must_use]
+    pub fn with_programs(mut self, deploy: &DeployPlan) -> Self {
+        for part in &mut self.parts {
+            let folder = deploy.limits_of(part.tier).and_then(|limits| limits.programs.as_deref());
+            if let (PartWork::Service(service), Some(folder)) = (part.work, folder) {
+                let other = service.with_programs(folder);
+                self.shared.extend(other.own_programs());
+                part.work = PartWork::Service(other);
+            }
+        }
+        self.shared.sort();
+        self.shared.dedup();
+        self
+    }
+
     /// Moves all parts to one host, but for those of this machine.
     #[must_use]
     pub fn on(mut self, host: &str) -> Self {
@@ -261,13 +278,13 @@ impl Topology {
     }
 }
 
-/// Returns every service of the parts once.
+/// Returns every service of the parts once, and each version that the plan names apart.
 #[must_use]
 pub fn services<'p>(parts: impl Iterator<Item = &'p Part>) -> Vec<&'static Service> {
     let mut all: Vec<&'static Service> = Vec::new();
     for part in parts {
         if let PartWork::Service(service) = part.work
-            && all.iter().all(|known| known.name() != service.name())
+            && !all.iter().any(|known| std::ptr::eq(*known, service))
         {
             all.push(service);
         }
@@ -295,7 +312,8 @@ fn together<'p>(parts: impl Iterator<Item = &'p Part> + Clone) -> Limits {
     Limits {
         cpus: parts.clone().map(|part| part.limits.cpus).sum(),
         cpu_set: cores_together(parts.clone()),
-        memory_bytes: parts.map(|part| part.limits.memory_bytes).sum(),
+        memory_bytes: parts.clone().map(|part| part.limits.memory_bytes).sum(),
+        disk_bytes_s: parts.map(|part| part.limits.disk_bytes_s).sum(),
     }
 }
 

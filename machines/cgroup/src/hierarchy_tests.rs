@@ -94,7 +94,12 @@ fn version_2_is_told_its_limits_in_its_own_words() {
             crate::limits::write_version_2(&group, *controller, limits).unwrap();
         }
     };
-    write(&Limits { cpus: Some(0.3), cpu_set: vec![0, 2], memory_bytes: Some(64 << 20) });
+    write(&Limits {
+        cpus: Some(0.3),
+        cpu_set: vec![0, 2],
+        memory_bytes: Some(64 << 20),
+        ..Limits::default()
+    });
     assert!(read(&group.join("cpu.max")).starts_with("30000 100000"));
     assert_eq!(read(&group.join("cpuset.cpus")), "0,2\n");
     assert!(read(&group.join("memory.max")).starts_with("67108864"));

@@ -5,6 +5,7 @@
 //! the writable ones, a [`Group`] is one name in all of them, and a [`Meter`] reads the resource use of any
 //! group. Every wait has a limit given by the caller, and nothing is asynchronous.
 
+mod disks;
 mod error;
 mod files;
 mod folder;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::{Controller, Error, files};
+use crate::{Controller, Error, disks, files};
 
 /// Limits of a group. `None` and an empty set mean unlimited.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,6 +13,8 @@ pub struct Limits {
     pub cpu_set: Vec<usize>,
     /// Memory with page cache, in bytes. No swap space is granted in addition.
     pub memory_bytes: Option<u64>,
+    /// Bytes a second that it may read from each disk, and write to it.
+    pub disk_bytes_s: Option<u64>,
 }
 
 /// Period of the CPU quota in microseconds, the kernel's default.
@@ -31,6 +33,7 @@ impl Limits {
             (self.cpus.is_some(), "CPU time", Controller::Cpu),
             (!self.cpu_set.is_empty(), "the set of cores", Controller::CpuSet),
             (self.memory_bytes.is_some(), "memory", Controller::Memory),
+            (self.disk_bytes_s.is_some(), "the rate of disks", Controller::Io),
         ]
         .into_iter()
         .filter(|(wanted, ..)| *wanted)
@@ -66,6 +69,7 @@ pub(crate) fn write_version_1(folder: &Path, controller: Controller, limits: &Li
         }
         Controller::CpuSet => cpu_set_version_1(folder, limits),
         Controller::Memory => memory_version_1(folder, limits),
+        Controller::Io => disks::write_version_1(folder, limits.disk_bytes_s),
         _ => Ok(()),
     }
 }
@@ -120,6 +124,7 @@ pub(crate) fn write_version_2(folder: &Path, controller: Controller, limits: &Li
             }
             files::write(&folder.join("memory.max"), &most)
         }
+        Controller::Io => disks::write_version_2(folder, limits.disk_bytes_s),
         _ => Ok(()),
     }
 }

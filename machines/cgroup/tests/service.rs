@@ -1,6 +1,7 @@
 //! Real groups of this machine: limits hold, groups freeze, are killed as a whole and removed.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -175,6 +176,41 @@ fn a_hog_is_killed_within_its_memory() {
     let mut child = own.run("head -c 100000000 /dev/zero | tail -n 1 > /dev/null");
     assert!(child.wait().unwrap().success());
     assert_eq!(own.0.usage().memory.unwrap().out_of_memory_kills, killed, "without a limit there is room");
+}
+
+/// A folder on a disk of this machine; else prints that there is none.
+fn on_disk() -> Option<tempfile::TempDir> {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let device = fs::metadata(folder.path()).unwrap().dev();
+    let disk = format!("/sys/dev/block/{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
+    if Path::new(&disk).exists() {
+        return Some(folder);
+    }
+    say_skipped("the folder of the build is on no block device");
+    None
+}
+
+#[test]
+fn writes_wait_for_the_rate_of_disks() {
+    let Some(hierarchies) = or_skip(&[Controller::Io]) else { return };
+    let Some(folder) = on_disk() else { return };
+    let own = TestGroup::new(&hierarchies, &Limits::default());
+    let files = ["blkio.throttle.write_bps_device", "io.max"];
+    let files = own.0.paths().into_iter().flat_map(|group| files.map(|file| group.join(file)));
+    let Some(limits) = files.into_iter().find(|file| file.exists()) else {
+        say_skipped("the kernel has no limits of disks");
+        return;
+    };
+    own.0.set_limits(&Limits { disk_bytes_s: Some(1 << 20), ..Limits::default() }).unwrap();
+    assert!(fs::read_to_string(&limits).unwrap().contains("1048576"));
+    let file = folder.path().join("written");
+    let write = format!("dd if=/dev/zero of={} bs=256k count=16 oflag=dsync 2>/dev/null", file.display());
+    // 4 MiB at 1 MiB a second, of which the first may be granted at once. Noise only makes it longer.
+    let begin = Instant::now();
+    assert!(own.run(&write).wait().unwrap().success());
+    assert!(begin.elapsed() > Duration::from_secs(2), "{:?}", begin.elapsed());
+    own.0.set_limits(&Limits::default()).unwrap();
+    assert_eq!(fs::read_to_string(&limits).unwrap(), "", "no disk has a limit any more");
 }
 
 #[test]

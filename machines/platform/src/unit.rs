@@ -106,6 +106,8 @@ pub struct Limits {
     pub cpu_set: Vec<usize>,
     /// Memory, in bytes.
     pub memory_bytes: Option<u64>,
+    /// Bytes a second that it may read from each disk, and write to it.
+    pub disk_bytes_s: Option<u64>,
 }
 
 impl Limits {

@@ -63,6 +63,7 @@ impl Service {
             grace: Duration::from_secs(raw.stop.grace_s),
             measured: raw.measured,
             paths: raw.paths,
+            folder: None,
             ports: ports.clone(),
             words: words.clone(),
         };

@@ -22,6 +22,19 @@ pub(crate) fn find(places: &[String]) -> Option<PathBuf> {
     })
 }
 
+/// Finds the first of `places` whose file is in `folder`.
+pub(crate) fn within(folder: &Path, places: &[String]) -> Option<PathBuf> {
+    let name =
+        |place: &String| Path::new(place.rsplit(':').next()?).file_name().map(|name| folder.join(name));
+    places.iter().filter_map(name).find(|file| file.is_file())
+}
+
+/// The folder of an installation with this folder of programs.
+pub(crate) fn installation(programs: &Path) -> &Path {
+    let is_part = programs.file_name().is_some_and(|name| name == "bin" || name == "sbin");
+    programs.parent().filter(|above| is_part && above.parent().is_some()).unwrap_or(programs)
+}
+
 fn in_path(name: &str) -> Option<PathBuf> {
     let path = search_path();
     let folders = env::split_paths(&path).chain(FOLDERS.iter().map(PathBuf::from));
@@ -77,6 +90,22 @@ mod tests {
         assert_eq!(found("tools:no-such-program"), None);
         let both = ["/no/such".to_owned(), "/bin/sh".to_owned()];
         assert_eq!(find(&both), Some(PathBuf::from("/bin/sh")));
+    }
+
+    #[test]
+    fn an_installation_is_a_folder_with_programs() {
+        for (programs, whole) in
+            [("/opt/pg17/bin", "/opt/pg17"), ("/opt/redis", "/opt/redis"), ("/bin", "/bin")]
+        {
+            assert_eq!(installation(Path::new(programs)), Path::new(whole));
+        }
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("initdb"), "").unwrap();
+        let places = |all: &[&str]| all.iter().map(|place| (*place).to_owned()).collect::<Vec<_>>();
+        let wanted = Some(folder.path().join("initdb"));
+        assert_eq!(within(folder.path(), &places(&["/usr/lib/postgresql/*/bin/initdb", "initdb"])), wanted);
+        assert_eq!(within(folder.path(), &places(&["tools:initdb"])), wanted);
+        assert_eq!(within(folder.path(), &places(&["/bin/sh", "sh"])), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use barograph_platform::{
@@ -33,6 +34,8 @@ pub struct Service {
     pub(crate) version: Option<(String, Vec<String>)>,
     pub(crate) ports: Vec<(String, u16)>,
     pub(crate) paths: BTreeMap<String, Vec<String>>,
+    /// Folder with its programs; `None` for those of the machine.
+    pub(crate) folder: Option<PathBuf>,
     pub(crate) words: Vec<Word>,
     pub(crate) files: Vec<File>,
     pub(crate) prepare: Vec<Prepare>,
@@ -185,6 +188,22 @@ impl Service {
         self.measured.as_ref()
     }
 
+    /// Returns this service with the programs of a folder: another version of it. What the folder does not have,
+    /// but for the program that is started, is that of the machine.
+    #[must_use]
+    pub fn with_programs(&self, folder: &Path) -> &'static Service {
+        // Parts of a deployment refer to services for the life of the program, and a plan names few folders.
+        static OTHERS: Mutex<Vec<&'static Service>> = Mutex::new(Vec::new());
+        let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |other: &&&Service| other.name == self.name && other.folder.as_deref() == Some(folder);
+        if let Some(known) = others.iter().find(is_it) {
+            return *known;
+        }
+        let other = Box::leak(Box::new(Service { folder: Some(folder.to_owned()), ..self.clone() }));
+        others.push(other);
+        other
+    }
+
     /// Returns the first of its programs that is not installed, with the command that installs it.
     #[must_use]
     pub fn missing(&self) -> Option<MissingRequirement> {
@@ -196,8 +215,10 @@ impl Service {
     #[must_use]
     pub fn own_programs(&self) -> Vec<PathBuf> {
         const SYSTEM: [&str; 4] = ["/usr", "/bin", "/sbin", "/lib"];
-        let found = self.found().unwrap_or_default();
-        found.into_values().filter(|path| !SYSTEM.iter().any(|system| path.starts_with(system))).collect()
+        let found = self.found().unwrap_or_default().into_values();
+        let whole = self.folder.as_deref().map(paths::installation).filter(|_| self.missing().is_none());
+        let all = found.chain(whole.map(Path::to_owned));
+        all.filter(|path| !SYSTEM.iter().any(|system| path.starts_with(system))).collect()
     }
 
     /// Returns the installed version. Runs the program.
@@ -252,11 +273,32 @@ impl Service {
     }
 
     fn found(&self) -> Result<BTreeMap<&str, PathBuf>, MissingRequirement> {
+        if let Some(folder) = self.folder.as_ref().filter(|_| self.program.is_none()) {
+            return Err(MissingRequirement {
+                what: format!(
+                    "{} has no program in `{}`: it is a part of this one",
+                    self.title,
+                    folder.display()
+                ),
+                hint: "leave deploy.TIER_programs out".to_owned(),
+            });
+        }
         self.paths.keys().map(|name| Ok((name.as_str(), self.find(name)?))).collect()
     }
 
     fn find(&self, name: &str) -> Result<PathBuf, MissingRequirement> {
         let places = self.paths.get(name).map(Vec::as_slice).unwrap_or_default();
+        if let Some(folder) = &self.folder {
+            if let Some(found) = paths::within(folder, places) {
+                return Ok(found);
+            }
+            if self.program.as_deref() == Some(name) {
+                return Err(MissingRequirement {
+                    what: format!("`{}` has no program `{name}` of {}", folder.display(), self.title),
+                    hint: "name the folder with the programs of an installed version".to_owned(),
+                });
+            }
+        }
         paths::find(places).ok_or_else(|| MissingRequirement {
             what: format!("{} is not on this machine: no {}", self.title, places.join(" or ")),
             hint: self.install.clone(),

@@ -120,7 +120,12 @@ mod tests {
 
     #[test]
     fn what_limits_do_not_say_is_the_machines() {
-        let with = |cpus, set: &[usize]| Limits { cpus, cpu_set: set.to_vec(), memory_bytes: None };
+        let with = |cpus, set: &[usize]| Limits {
+            cpus,
+            cpu_set: set.to_vec(),
+            memory_bytes: None,
+            ..Limits::default()
+        };
         assert_eq!(cpus(&Limits::default(), 8), 8);
         assert_eq!(cpus(&with(Some(0.5), &[]), 8), 1);
         assert_eq!(cpus(&with(Some(2.5), &[]), 8), 3);

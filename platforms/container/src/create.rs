@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use barograph_platform::{Fault, LogTail, OnLine, Readiness, ReadyAddress, Step, Unit, UnitExit};
+use barograph_platform::{Fault, Limits, LogTail, OnLine, Readiness, ReadyAddress, Step, Unit, UnitExit};
 use barograph_platform_process::until_answered;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -33,8 +33,10 @@ pub(crate) async fn create(site: &ContainerSite, unit: &Unit, on_line: OnLine) -
         site.local.make_disk(unit).await?;
     }
     lay_out(site, unit)?;
+    // Steps bring more to the disk than the unit does in minutes.
+    let free = Unit { limits: Limits { disk_bytes_s: None, ..unit.limits.clone() }, ..unit.clone() };
     for (number, step) in unit.prepare.iter().enumerate() {
-        take_step(site, unit, &holder, (number + 1, step)).await?;
+        take_step(site, &free, &holder, (number + 1, step)).await?;
     }
     let open_log = |source| Fault::OpenLog { unit: unit.name.clone(), path: unit.log.clone(), source };
     let (output, announced) = match unit.ready {

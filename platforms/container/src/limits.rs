@@ -1,7 +1,10 @@
 //! Limits in the form of an engine's API.
 
+use std::fs;
+use std::path::Path;
+
 use barograph_platform::Limits;
-use bollard::models::{ContainerUpdateBody, HostConfig, SystemInfo};
+use bollard::models::{ContainerUpdateBody, HostConfig, SystemInfo, ThrottleDevice};
 
 /// Resources of the engine's machine: as limits they have no effect.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,8 +48,24 @@ pub(crate) fn of_new(limits: &Limits, machine: Machine) -> HostConfig {
     }
 }
 
-/// Limits that replace those of a container. For engines a missing limit means "unchanged", so unlimited is
-/// written as the whole machine.
+/// Rates of the disks of this machine, each way; `None` without a limit.
+pub(crate) fn of_disks(limits: &Limits) -> Option<Vec<ThrottleDevice>> {
+    let rate = i64::try_from(limits.disk_bytes_s?).unwrap_or(i64::MAX);
+    let disks = disks(Path::new("/sys/block"), Path::new("/dev"));
+    Some(disks.into_iter().map(|path| ThrottleDevice { path: Some(path), rate: Some(rate) }).collect())
+}
+
+/// Device files of all block devices that are not parts of others. Kernels write `!` for a slash in a name.
+fn disks(blocks: &Path, devices: &Path) -> Vec<String> {
+    let entries = fs::read_dir(blocks).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| Some(entry.file_name().into_string().ok()?.replace('!', "/")));
+    let mut files: Vec<_> = names.map(|name| devices.join(name)).filter(|file| file.exists()).collect();
+    files.sort_unstable();
+    files.into_iter().filter_map(|file| file.into_os_string().into_string().ok()).collect()
+}
+
+/// Limits that replace those of a container; engines do not change rates of disks. For engines a missing limit
+/// means "unchanged", so unlimited is written as the whole machine.
 pub(crate) fn of_running(limits: &Limits, machine: Machine) -> ContainerUpdateBody {
     let all: Vec<usize> = (0..usize::try_from(machine.cores).unwrap_or(1)).collect();
     let cores = if limits.cpu_set.is_empty() { &all } else { &limits.cpu_set };
@@ -68,12 +87,34 @@ mod tests {
 
     #[test]
     fn limits_are_written_in_the_units_of_the_engine() {
-        let limits = Limits { cpus: Some(0.5), cpu_set: vec![1, 3], memory_bytes: Some(64 << 20) };
+        let limits = Limits {
+            cpus: Some(0.5),
+            cpu_set: vec![1, 3],
+            memory_bytes: Some(64 << 20),
+            ..Limits::default()
+        };
         let new = of_new(&limits, MACHINE);
         assert_eq!((new.nano_cpus, new.cpuset_cpus.as_deref()), (Some(500_000_000), Some("1,3")));
         assert_eq!((new.memory, new.memory_swap), (Some(64 << 20), Some(64 << 20)));
+        assert!(of_disks(&Limits::default()).is_none());
         let none = of_new(&Limits::default(), MACHINE);
         assert_eq!((none.nano_cpus, none.cpuset_cpus, none.memory), (None, None, None));
+    }
+
+    #[test]
+    fn disks_with_a_device_file_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let (blocks, devices) = (dir.path().join("block"), dir.path().join("dev"));
+        for name in ["vda", "cciss!c0d0", "hidden"] {
+            fs::create_dir_all(blocks.join(name)).unwrap();
+        }
+        fs::create_dir_all(devices.join("cciss")).unwrap();
+        for name in ["vda", "cciss/c0d0"] {
+            fs::write(devices.join(name), "").unwrap();
+        }
+        let found = disks(&blocks, &devices);
+        let path = |name: &str| devices.join(name).display().to_string();
+        assert_eq!(found, [path("cciss/c0d0"), path("vda")]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::{open, preflight, sweep};
 /// Its name and abilities.
 pub const KIND: PlatformKind = PlatformKind {
     name: "container",
-    abilities: &[Ability::Hosts, Ability::Containers, Ability::Drivers, Ability::Disks],
+    abilities: &[Ability::Hosts, Ability::Containers, Ability::Drivers, Ability::Disks, Ability::DiskRates],
 };
 
 /// Runs units in containers. Needs a tokio runtime with time and I/O enabled.

@@ -90,6 +90,7 @@ impl Common {
         let mut words = self.user_words(unit.user);
         words.push(program.to_string_lossy().into_owned());
         let limited = limits::of_new(&unit.limits, self.machine);
+        let rates = limits::of_disks(&unit.limits);
         // In a network of its own a unit may set addresses, such as a virtual one that moves between hosts.
         let rights = (self.networking == Networking::Bridge).then(|| vec!["NET_ADMIN".to_owned()]);
         let free = self.frees_namespaces(unit.user).then(|| vec!["seccomp=unconfined".to_owned()]);
@@ -114,6 +115,8 @@ impl Common {
                 cpuset_cpus: limited.cpuset_cpus,
                 memory: limited.memory,
                 memory_swap: limited.memory_swap,
+                blkio_device_read_bps: rates.clone(),
+                blkio_device_write_bps: rates,
                 network_mode: joined.clone(),
                 pid_mode: joined.clone(),
                 ipc_mode: joined,

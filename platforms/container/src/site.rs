@@ -57,6 +57,13 @@ impl ContainerSite {
             let what = format!("host `{}` of unit `{}` is not there", unit.host, unit.name);
             return missing(what, "add it to the site");
         }
+        if self.common.remote && unit.limits.disk_bytes_s.is_some() {
+            let what = format!(
+                "unit `{}` wants a rate of disks, and those of its engine are not known here",
+                unit.name
+            );
+            return missing(what, "use an engine of this machine, or leave the rate out");
+        }
         if !unit.program.is_absolute() {
             let what = format!("program `{}` has no absolute path", unit.program.display());
             return missing(what, "give its whole path");

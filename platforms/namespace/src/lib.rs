@@ -37,6 +37,7 @@ pub const KIND: PlatformKind = PlatformKind {
         Ability::Links,
         Ability::Offloads,
         Ability::Disks,
+        Ability::DiskRates,
         Ability::VirtualAddresses,
     ],
 };

@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use crate::command::CommandPrefix;
 use crate::containment::UnitContainment;
 use crate::local::Local;
-use crate::running::Process;
+use crate::running::{Process, to_group};
 use crate::start::{Launch, Output, start};
 use crate::wait::{until_announced, until_answers, until_done, until_runs};
 use crate::watch::IsLast;
@@ -28,6 +28,7 @@ pub(crate) async fn create(local: &Local, unit: &Unit, on_line: OnLine) -> Resul
     let holding = Arc::new(local.holding(unit)?);
     let before = local.before(unit, &holding)?;
     prepare(local, unit, &before, &holding).await?;
+    limit_disks(unit, &holding)?;
     let output = match unit.ready {
         Readiness::StdoutLine { .. } | Readiness::Exit { .. } => Output::Lines(on_line),
         Readiness::Answers { .. } | Readiness::Runs => Output::Log,
@@ -109,6 +110,17 @@ async fn prepare(
         }
     }
     Ok(())
+}
+
+/// Limits the rate of disks, which the steps did without.
+fn limit_disks(unit: &Unit, holding: &UnitContainment) -> Result<(), Fault> {
+    let is_open = !unit.prepare.is_empty() && unit.limits.disk_bytes_s.is_some();
+    let Some(group) = holding.group().filter(|_| is_open) else { return Ok(()) };
+    group.set_limits(&to_group(&unit.limits)).map_err(|source| Fault::Unit {
+        unit: unit.name.clone(),
+        act: "limit".to_owned(),
+        source: source.into(),
+    })
 }
 
 fn step_failed(unit: &Unit, step: &Step, ended: UnitExit) -> Fault {

@@ -39,7 +39,7 @@ pub use local::{HostEntry, Local};
 
 /// Its name and abilities.
 pub const KIND: PlatformKind =
-    PlatformKind { name: "process", abilities: &[Ability::Processes, Ability::Disks] };
+    PlatformKind { name: "process", abilities: &[Ability::Processes, Ability::Disks, Ability::DiskRates] };
 
 /// Runs units as child processes. Needs a tokio runtime with time and I/O enabled.
 #[derive(Clone, Copy, Debug, Default)]

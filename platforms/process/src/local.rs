@@ -146,7 +146,8 @@ impl Local {
         })
     }
 
-    /// Creates the means to keep the processes of a unit together, with its limits.
+    /// Creates the means to keep the processes of a unit together, with its limits. Its steps have disks without a
+    /// limit, as they bring more to them than the unit does in minutes.
     pub(crate) fn holding(&self, unit: &Unit) -> Result<UnitContainment, Fault> {
         let host = self.host(unit)?;
         let Some(groups) = &self.groups else {
@@ -163,7 +164,11 @@ impl Local {
                 UnitContainment::Mark
             });
         };
-        let made = groups.unit((&unit.host, &to_group(&host.limits)), (&unit.name, &to_group(&unit.limits)));
+        let mut limits = to_group(&unit.limits);
+        if !unit.prepare.is_empty() {
+            limits.disk_bytes_s = None;
+        }
+        let made = groups.unit((&unit.host, &to_group(&host.limits)), (&unit.name, &limits));
         match made {
             Ok(group) => Ok(UnitContainment::Group(group)),
             Err(NoGroup::Ledger(source)) => Err(Fault::Note { unit: unit.name.clone(), source }),

@@ -128,6 +128,7 @@ fn limits(whose: &str, limits: &Limits, hold: &Containment) -> Result<(), Missin
         (limits.cpus.is_some(), Controller::Cpu, "CPU time", "cpu"),
         (!limits.cpu_set.is_empty(), Controller::CpuSet, "cores", "cpuset"),
         (limits.memory_bytes.is_some(), Controller::Memory, "memory", "memory"),
+        (limits.disk_bytes_s.is_some(), Controller::Io, "rate of disks", "io"),
     ];
     match wanted.iter().find(|(wanted, controller, ..)| *wanted && !hierarchies.can(*controller)) {
         Some((_, _, what, name)) => Err(MissingRequirement {
@@ -140,10 +141,12 @@ fn limits(whose: &str, limits: &Limits, hold: &Containment) -> Result<(), Missin
 
 /// Without control groups only cores can be limited.
 pub(crate) fn limits_without_groups(whose: &str, limits: &Limits) -> Result<(), MissingRequirement> {
-    if limits.cpus.is_some() || limits.memory_bytes.is_some() {
+    if limits.cpus.is_some() || limits.memory_bytes.is_some() || limits.disk_bytes_s.is_some() {
         let why = Hierarchies::find().err().map_or("they are switched off".to_owned(), |why| why.to_string());
         return Err(MissingRequirement {
-            what: format!("CPU time and memory of {whose} cannot be limited without control groups ({why})"),
+            what: format!(
+                "CPU time, memory and disks of {whose} cannot be limited without control groups ({why})"
+            ),
             hint: "run as root, or leave the limits out".to_owned(),
         });
     }

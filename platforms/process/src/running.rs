@@ -152,6 +152,7 @@ pub(crate) fn to_group(limits: &Limits) -> barograph_cgroup::Limits {
         cpus: limits.cpus,
         cpu_set: limits.cpu_set.clone(),
         memory_bytes: limits.memory_bytes,
+        disk_bytes_s: limits.disk_bytes_s,
     }
 }
 

@@ -126,7 +126,7 @@ pub(crate) fn processors(host: &HostSpec) -> usize {
 /// machine.
 pub(crate) fn of_emulator(host: &HostSpec) -> Limits {
     let part = host.limits.cpus.filter(|cpus| cpus.fract() != 0.0);
-    Limits { cpus: part, cpu_set: host.limits.cpu_set.clone(), memory_bytes: None }
+    Limits { cpus: part, cpu_set: host.limits.cpu_set.clone(), ..Limits::default() }
 }
 
 /// Returns the memory of a host, in MiB.
@@ -180,12 +180,12 @@ mod tests {
         assert_eq!([processors(&host(None, None)), processors(&host(Some(0.2), None))], [1, 1]);
         assert_eq!([processors(&host(Some(1.5), None)), processors(&host(Some(4.0), None))], [2, 4]);
         let on = |cpus| HostSpec {
-            limits: Limits { cpus, cpu_set: vec![1, 2, 5], memory_bytes: Some(1 << 30) },
+            limits: Limits { cpus, cpu_set: vec![1, 2, 5], memory_bytes: Some(1 << 30), disk_bytes_s: None },
             ..HostSpec::default()
         };
         assert_eq!([processors(&on(None)), processors(&on(Some(1.5)))], [3, 2]);
         let cpu_set = vec![1, 2, 5];
-        assert_eq!(of_emulator(&on(Some(1.5))), Limits { cpus: Some(1.5), cpu_set, memory_bytes: None });
+        assert_eq!(of_emulator(&on(Some(1.5))), Limits { cpus: Some(1.5), cpu_set, ..Limits::default() });
         assert_eq!(of_emulator(&on(Some(2.0))).cpus, None);
         assert_eq!([memory_mib(&host(None, None)), memory_mib(&host(None, Some(1)))], [1024, 256]);
         assert_eq!(memory_mib(&host(None, Some((768 << 20) + 1))), 769);

@@ -52,8 +52,10 @@ impl PlanCheck<'_> {
             notes.push("deploy.spread_over does nothing here: one load is on one host".to_owned());
         }
         let limits = plan.deploy.limits_of("driver");
-        let limited =
-            limits.is_some_and(|l| l.cpus > 0.0 || !l.cores.is_all() || l.memory_mib > 0 || l.disk_mib > 0);
+        let limited = limits.is_some_and(|l| {
+            let rate = l.disk_mb_s > 0.0;
+            l.cpus > 0.0 || !l.cores.is_all() || l.memory_mib > 0 || l.disk_mib > 0 || rate
+        });
         let drives_alone = deploy::drivers_apart(plan) == 0;
         let in_pods = ["deploy.kubernetes_driver_nodes", "deploy.kubernetes_drivers_apart"];
         let has_no_pod = drives_alone && plan.deploy.has(Ability::Pods);

@@ -1,7 +1,5 @@
 //! The deployment in the record.
 
-use std::collections::BTreeMap;
-
 use barograph_model::Nanos;
 use barograph_platform::Platform;
 use barograph_record::{Entry, PartRecord, SnapshotRecord, TopologyRecord};
@@ -72,10 +70,13 @@ pub(super) async fn keep(
 fn kept(
     started: &StartedPart,
     planned: &PlannedApplication<'_>,
-    versions: &BTreeMap<&str, String>,
+    versions: &[(&'static Service, String)],
 ) -> PartRecord {
     let version = match started.work {
-        PartWork::Service(service) => versions.get(service.name()).cloned().unwrap_or_default(),
+        PartWork::Service(service) => {
+            let asked = versions.iter().find(|(other, _)| std::ptr::eq(*other, service));
+            asked.map(|(_, version)| version.clone()).unwrap_or_default()
+        }
         PartWork::Job => String::new(),
     };
     PartRecord {
@@ -97,15 +98,18 @@ fn kept(
 }
 
 /// Asks each service for its version; services that report none are left out.
-async fn versions(deployed: &Deployment) -> BTreeMap<&'static str, String> {
-    let services = deployed.services().filter_map(|part| match part.work {
-        PartWork::Service(service) => Some((service.name(), service)),
-        PartWork::Job => None,
-    });
-    let once: BTreeMap<&str, &'static Service> = services.collect();
-    let asked = once.into_iter().map(|(name, service)| async move {
+async fn versions(deployed: &Deployment) -> Vec<(&'static Service, String)> {
+    let mut once: Vec<&'static Service> = Vec::new();
+    for part in deployed.services() {
+        if let PartWork::Service(service) = part.work
+            && !once.iter().any(|known| std::ptr::eq(*known, service))
+        {
+            once.push(service);
+        }
+    }
+    let asked = once.into_iter().map(|service| async move {
         let asked = tokio::task::spawn_blocking(move || service.version()).await;
-        (name, asked.ok().and_then(Result::ok).unwrap_or_default())
+        (service, asked.ok().and_then(Result::ok).unwrap_or_default())
     });
     futures::future::join_all(asked).await.into_iter().collect()
 }

@@ -54,7 +54,7 @@ impl<'l> PlannedApplication<'l> {
 
 /// Parts of an application, under their names in the run.
 pub(crate) fn topology_of(application: &dyn Application, plan: &Plan, data: Option<&DataSet>) -> Topology {
-    let topology = application.topology(plan, data);
+    let topology = application.topology(plan, data).with_programs(&plan.deploy);
     let Some(letter) = plan.letter else { return topology };
     // All applications may share one host, or some.
     let prefix = (plan.deploy.hosts != "together").then(|| letter.to_string());

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
+use barograph_platform::Limits;
 use barograph_services::{Placement, Service, ServiceError};
 use barograph_workload::DataSet;
 use barograph_workload::topology::{self, Endpoint, Part, PartWork, StoredData, Topology};
@@ -56,6 +57,8 @@ fn unit(
     let (folder, nowhere) = (Path::new(NOWHERE).join(&part.name), Path::new(NOWHERE));
     let words = topology::words(part, places, nowhere, &folder);
     let endpoint = &places[&part.name];
+    // How fast a disk is changes no file.
+    let limits = Limits { disk_bytes_s: None, ..part.limits.clone() };
     let place = Placement {
         name: &part.name,
         host: &part.host,
@@ -64,7 +67,7 @@ fn unit(
         folder: &folder,
         log: nowhere,
         flavour: topology.flavour,
-        limits: &part.limits,
+        limits: &limits,
         machine: machine(),
         values: &words,
         own_program: nowhere,

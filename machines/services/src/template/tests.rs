@@ -45,7 +45,8 @@ fn render_as(flavour: Flavour, source: &str) -> Result<String, ServiceError> {
     let known = KnownNames { ports: &ports, paths: &["sh".to_owned()], words: &words };
     let template = text("x/x.conf", source, known)?;
     let port_numbers = BTreeMap::from([("main".to_owned(), 8080)]);
-    let limits = Limits { cpus: Some(1.5), cpu_set: vec![], memory_bytes: Some(1000 << 20) };
+    let limits =
+        Limits { cpus: Some(1.5), cpu_set: vec![], memory_bytes: Some(1000 << 20), ..Limits::default() };
     let values: BTreeMap<String, String> =
         VALUES.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let place = Placement {

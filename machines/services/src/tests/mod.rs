@@ -64,7 +64,8 @@ fn unit_in(
     let ports = service.ports().iter().cloned().collect();
     let values: BTreeMap<String, String> =
         values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let limits = Limits { cpus: Some(2.0), cpu_set: vec![], memory_bytes: Some(4 << 30) };
+    let limits =
+        Limits { cpus: Some(2.0), cpu_set: vec![], memory_bytes: Some(4 << 30), ..Limits::default() };
     let place = Placement {
         name: "unit-1",
         host: "host-1",
@@ -196,6 +197,26 @@ fn services_are_found_by_name_and_tell_of_themselves() {
         assert!(service.packages().iter().all(|package| service.install().contains(package)));
         assert!(service.grace().as_secs() >= 5, "{}", service.name());
     }
+}
+
+#[test]
+fn another_version_is_one_service_for_each_folder() {
+    let postgres = crate::find("postgres").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("postgres"), "").unwrap();
+    let other = postgres.with_programs(folder.path());
+    assert!(std::ptr::eq(other, postgres.with_programs(folder.path())));
+    assert!(!std::ptr::eq(other, postgres.with_programs(Path::new("/opt/pg/bin"))));
+    assert_eq!(
+        (other.name(), other.title(), other.ports()),
+        (postgres.name(), postgres.title(), postgres.ports())
+    );
+    let why = postgres.with_programs(Path::new("/opt/pg/bin")).missing().unwrap();
+    assert_eq!(why.what, "`/opt/pg/bin` has no program `postgres` of PostgreSQL");
+    let own = crate::find("kv").unwrap();
+    assert!(own.missing().is_none());
+    let why = own.with_programs(folder.path()).missing().unwrap();
+    assert!(why.what.ends_with("it is a part of this one"), "{}", why.what);
 }
 
 #[test]

@@ -41,6 +41,29 @@ async fn redis_keeps_what_it_answered_unless_it_is_a_cache() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn redis_is_that_of_the_folder_which_a_plan_names() {
+    let Some([service]) = or_skip(["redis"]) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let theirs = service.with_programs(folder.path());
+    let missing = theirs.missing().unwrap().to_string();
+    let what = format!("`{}` has no program `redis-server` of Redis", folder.path().display());
+    assert!(missing.contains(&what), "{missing}");
+    assert!(theirs.version().is_err());
+    let own = folder.path().join("redis-server");
+    let installed = TestSite::new().await;
+    let (unit, _) =
+        installed.unit(service, &InstanceSpec { name: "installed", flavour: Flavour::Tuned, values: &[] });
+    std::os::unix::fs::symlink(unit.program, &own).unwrap();
+    let up =
+        installed.start(theirs, InstanceSpec { name: "theirs", flavour: Flavour::Tuned, values: &[] }).await;
+    assert_eq!(up.unit.program, own);
+    assert_eq!(theirs.version().unwrap(), service.version().unwrap());
+    assert_eq!(redis_setting(&up, "appendonly"), "yes");
+    up.stop().await;
+    installed.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn memcached_answers() {
     let Some([service]) = or_skip(["memcached"]) else { return };
     let stand = TestSite::new().await;

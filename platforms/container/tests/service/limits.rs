@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use barograph_platform::{HostSpec, Limits, Readiness, UnitExit, UnitHandle};
+use barograph_platform::{HostSpec, Limits, Readiness, Step, UnitExit, UnitHandle};
 use barograph_testkit::one_of_async;
 
 use crate::place::{JOB, TestSite, ended_early, until};
@@ -53,7 +53,8 @@ const BURN: &str = "while :; do :; done";
 async fn cpu_time_is_limited_and_the_limit_can_be_changed() {
     let Some(place) = TestSite::open(&[]).await else { return };
     let mut unit = place.unit("burn", BURN, Readiness::Runs);
-    unit.limits = Limits { cpus: Some(0.2), cpu_set: vec![0], memory_bytes: Some(64 << 20) };
+    unit.limits =
+        Limits { cpus: Some(0.2), cpu_set: vec![0], memory_bytes: Some(64 << 20), ..Limits::default() };
     let running = place.create(&unit).await.unwrap();
     let accounts = running.accounts();
     assert!(accounts.pid.is_some() && !accounts.cgroups.is_empty() && !accounts.machine);
@@ -98,6 +99,22 @@ async fn a_unit_that_takes_too_much_memory_is_ended_and_its_log_says_so() {
     assert!(log.len() == 1 && remarks.contains(&log[0].as_str()), "{log:?}");
     unit.limits.memory_bytes = Some(600 << 20);
     place.create(&unit).await.unwrap();
+    place.close().await;
+}
+
+#[tokio::test]
+async fn the_rate_of_disks_is_limited_but_for_steps() {
+    let Some(place) = TestSite::open(&[]).await else { return };
+    let mut unit = place.unit("writer", "sleep 600", Readiness::Runs);
+    unit.limits.disk_bytes_s = Some(3 << 20);
+    unit.prepare = vec![Step { program: "/bin/true".into(), args: Vec::new() }];
+    let running = place.create(&unit).await.unwrap();
+    let files = ["blkio.throttle.write_bps_device", "io.max"];
+    let mut files =
+        running.accounts().cgroups.into_iter().flat_map(|group| files.map(|file| group.join(file)));
+    let limited = files.find_map(|file| fs::read_to_string(file).ok()).unwrap();
+    assert!(limited.contains("3145728"), "{limited:?}");
+    running.kill().await.unwrap();
     place.close().await;
 }
 

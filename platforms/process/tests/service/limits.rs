@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use barograph_cgroup::{Meter, Usage};
-use barograph_platform::{Fault, HostSpec, Limits, Readiness, Site, Unit, UnitHandle};
+use barograph_platform::{Fault, HostSpec, Limits, Readiness, Site, Step, Unit, UnitHandle};
 use barograph_platform_process::Local;
 use barograph_testkit::one_of_async;
 
@@ -173,10 +173,43 @@ async fn cores_are_chosen_with_and_without_control_groups() {
     }
 }
 
+/// Limits of disks of a unit, as the kernel has them.
+fn rates(running: &dyn UnitHandle) -> Option<String> {
+    let files = ["blkio.throttle.write_bps_device", "io.max"];
+    let mut files =
+        running.accounts().cgroups.into_iter().flat_map(|group| files.map(|file| group.join(file)));
+    files.find_map(|file| std::fs::read_to_string(file).ok())
+}
+
+#[tokio::test]
+#[expect(clippy::print_stdout, reason = "a skipped test says why")]
+async fn the_rate_of_disks_is_limited_once_the_steps_are_done() {
+    if !groups_or_skip() {
+        return;
+    }
+    let place = TestSite::new();
+    let step = Step { program: "/bin/true".into(), args: Vec::new() };
+    for prepare in [Vec::new(), vec![step]] {
+        let limits = Limits { disk_bytes_s: Some(3 << 20), ..Limits::default() };
+        let unit = Unit { limits, prepare, ..place.unit(&format!("{READY} exec cat"), SERVICE) };
+        if let Err(missing) = place.site().preflight(&unit).await {
+            println!("skipped: {missing}");
+            return;
+        }
+        let running = place.start(&unit).await.unwrap();
+        let limited = rates(&*running).expect("the kernel has limits of disks");
+        assert!(limited.contains("3145728"), "{limited:?}");
+        running.limiting().unwrap().limit(&Limits::default()).unwrap();
+        assert_eq!(rates(&*running).unwrap(), "");
+        running.kill().await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn limits_that_cannot_be_set_are_missing_and_refused() {
     let place = TestSite::holding("mark");
-    for limits in [cpus(1.0), Limits { memory_bytes: Some(1 << 30), ..Limits::default() }] {
+    let disks = Limits { disk_bytes_s: Some(1 << 20), ..Limits::default() };
+    for limits in [cpus(1.0), Limits { memory_bytes: Some(1 << 30), ..Limits::default() }, disks] {
         let unit = Unit { limits: limits.clone(), ..place.unit("exec cat", SERVICE) };
         let missing = place.site().preflight(&unit).await.unwrap_err();
         assert!(missing.what.contains("cannot be limited"), "{missing}");
