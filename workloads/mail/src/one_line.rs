@@ -24,8 +24,7 @@ struct MailArgs {
     /// Where mailboxes are: imap://HOST:PORT, or imaps:// for TLS, with the same options
     #[arg(long, value_name = "URL")]
     imap: Option<String>,
-    /// Accounts, with their numbers from 0 in the place of the braces and their letter; without --imap also one address for
-    /// all mail
+    /// Accounts, numbered from 0 where the default has its braces; without --imap also one address for all mail
     #[arg(long, default_value = "u{n}@barograph.test", value_name = "ADDRESS")]
     user: String,
     /// Password of the accounts
