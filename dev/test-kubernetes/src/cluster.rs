@@ -136,18 +136,25 @@ impl Cluster {
             |common: &Common, node: &Node, all: &[Node], _: &Path| common.routes(node, all),
             |common: &Common, node: &Node, _: &[Node], _: &Path| common.runtime(node),
             |common: &Common, node: &Node, _: &[Node], archive: &Path| common.import(node, archive),
-            |common: &Common, node: &Node, _: &[Node], _: &Path| common.kubelet(node),
-            |common: &Common, node: &Node, _: &[Node], _: &Path| common.proxy(node),
         ] {
             let units: Vec<Unit> = nodes.iter().map(|node| step(&common, node, &nodes, &archive)).collect();
             self.create_all(&units)?;
         }
-        let ready = r#"jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}"#;
-        let count = nodes.len();
-        self.until("all nodes are ready", &["get", "nodes", "-o", ready], |said| {
-            said.split(' ').filter(|status| *status == "True").count() == count
-        })?;
+        for (others, node) in nodes.iter().enumerate() {
+            // One by one: all kubelets of a machine bind the same socket for plugins, and two at once end with it in use.
+            self.create(common.kubelet(node))?;
+            self.until_ready(others + 1)?;
+        }
+        let proxies: Vec<Unit> = nodes.iter().map(|node| common.proxy(node)).collect();
+        self.create_all(&proxies)?;
         self.reach_services()
+    }
+
+    fn until_ready(&self, count: usize) -> Result<(), String> {
+        let ready = r#"jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}"#;
+        self.until(&format!("{count} nodes are ready"), &["get", "nodes", "-o", ready], |said| {
+            said.split(' ').filter(|status| *status == "True").count() == count
+        })
     }
 
     /// Waits until this process reaches the API server as a service: nodes are ready before their proxies are.
