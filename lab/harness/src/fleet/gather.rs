@@ -169,7 +169,7 @@ mod tests {
         }
     }
 
-    /// Drivers, operations and starts of the next test: as of a hundred pods that run the auction.
+    /// Drivers, operations and starts of the next test: as of a hundred pods with a large application.
     const MANY: (usize, usize, u64) = (100, 20, 50);
 
     #[test]
