@@ -197,7 +197,7 @@ impl Service {
         let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |other: &&&Service| other.name == self.name && other.folder.as_deref() == Some(folder);
         if let Some(known) = others.iter().find(is_it) {
-            return *known;
+            return known;
         }
         let other = Box::leak(Box::new(Service { folder: Some(folder.to_owned()), ..self.clone() }));
         others.push(other);

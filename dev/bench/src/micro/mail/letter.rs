@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) fn write(ours: &Path, words: fn(u16) -> Vec<String>, file: &Path) -> anyhow::Result<()> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).context("listen for a mail")?;
     let port = listener.local_addr().context("listen for a mail")?.port();
-    let (tell, taken) = mpsc::channel();
+    let (tell, taken) = mpsc::sync_channel(1);
     thread::spawn(move || tell.send(take(&listener)));
     // Its exit code is not asked: a load of one mail is too short to be valid.
     let output = Command::new(ours).args(words(port)).output().context("start Barograph for a mail")?;
