@@ -489,7 +489,7 @@ impl Thread {
                 Ok(_) | Err(TryRecvError::Empty) => {}
             }
         }
-        (!worker.is_broken()).then(|| worker.last_interval(core.cpu()))
+        (!worker.is_broken()).then(|| worker.close(core.cpu()))
     }
 }
 

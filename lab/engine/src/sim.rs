@@ -97,7 +97,7 @@ impl<W: Population> Simulation<W> {
 
     /// Closes the open interval of all workers.
     fn close(&self) -> Interval {
-        let mut parts = self.workers.iter().map(|w| w.last_interval(Nanos::ZERO));
+        let mut parts = self.workers.iter().map(|w| w.close(Nanos::ZERO));
         let mut sum = *parts.next().expect("a run has at least one worker");
         for part in parts {
             sum.add_worker(&part);

@@ -209,12 +209,30 @@ impl<W: Population> Worker<W> {
             None => self.running() == 0,
             Some(_) if self.running() > 0 || recorder.in_flight() > 0 => false,
             Some(quota) => {
-                if !self.ended.replace(true) {
-                    quota.worker_ended(recorder.latest());
-                }
+                self.end(quota, &recorder);
                 quota.is_over()
             }
         }
+    }
+
+    /// Notes once that all its operations of a quota have ended.
+    fn end(&self, quota: &Quota, recorder: &Recorder) {
+        if !self.ended.replace(true) {
+            quota.worker_ended(recorder.latest());
+        }
+    }
+
+    /// Closes the open interval. Operations of a quota that have all ended are noted before, as the interval is cut off
+    /// at the last end.
+    pub(crate) fn close(&self, cpu: Nanos) -> Box<Interval> {
+        let mut recorder = self.recorder.borrow_mut();
+        if let Some(quota) = &*self.quota.borrow()
+            && self.is_spent()
+            && recorder.in_flight() == 0
+        {
+            self.end(quota, &recorder);
+        }
+        recorder.close(self.core.clock.now(), self.users(), cpu)
     }
 
     /// Follows a ramp from now on; a ramp in progress is abandoned at its current level.
@@ -384,20 +402,13 @@ impl<W: Population> Worker<W> {
                 sweep = now + each;
             }
             if now >= closes {
-                let done = self.recorder.borrow_mut().close(now, self.users(), cpu());
-                if !hand_over(done) {
+                if !hand_over(self.close(cpu())) {
                     return;
                 }
                 // On the grid even if late, so that the intervals of all workers stay aligned.
                 closes = Nanos((now.0 / interval.0 + 1) * interval.0);
             }
         }
-    }
-
-    /// Closes the open interval early, as the last one of a run.
-    pub(crate) fn last_interval(&self, cpu: Nanos) -> Box<Interval> {
-        let now = self.core.clock.now();
-        self.recorder.borrow_mut().close(now, self.users(), cpu)
     }
 }
 

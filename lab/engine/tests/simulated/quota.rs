@@ -88,6 +88,24 @@ fn the_end_does_not_wait_for_a_pause() {
 }
 
 #[test]
+fn an_interval_that_closes_soon_after_the_last_end_is_cut_off_there() {
+    for (size, workers) in [(None, 1), (None, 2), (Some(4), 2)] {
+        let mut ends = Vec::new();
+        block_on(async {
+            // Two rounds from 2 ms on end 4 ms before the interval does.
+            let mut load = users(ms(497), size).start(&settings(plain(Pace::AtOnce), workers)).unwrap();
+            load.limit(8).unwrap();
+            load.ramp(4, Nanos::ZERO).await.unwrap();
+            while let Some(next) = load.next().await.unwrap() {
+                ends.push((next.to, next.ops.iter().map(barograph_stats::OpStats::count).sum::<u64>()));
+            }
+            assert_eq!(load.last_end(), Some(ms(996)));
+        });
+        assert_eq!(ends[0], (ms(996), 8), "{size:?} {workers}: {ends:?}");
+    }
+}
+
+#[test]
 fn arrivals_of_an_open_loop_are_counted() {
     for size in [None, Some(4)] {
         let found = whole(&opened((50, 10), 2), (10, 5), users(ms(250), size));
