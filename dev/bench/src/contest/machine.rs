@@ -3,9 +3,8 @@
 use std::fs;
 use std::process::Command;
 
-/// Arguments of git for the checked-out commit. Without locks, since the repository may be in use.
-const COMMIT: [&str; 4] =
-    ["--no-optional-locks", "describe", "--always", "--dirty= with uncommitted changes"];
+/// Output of a program that says nothing, or cannot be run.
+const UNKNOWN: &str = "unknown";
 
 /// Lines about machine and date for the page.
 pub(crate) fn lines() -> Vec<String> {
@@ -23,8 +22,19 @@ pub(crate) fn lines() -> Vec<String> {
         format!("Processor: {model}, {cores} cores seen."),
         format!("Memory: {:.1} GiB.", memory_kib as f64 / 1024.0 / 1024.0),
         format!("Kernel: Linux {}.", kernel.trim()),
-        format!("Commit: {}.", said_by("git", &COMMIT)),
+        format!("Commit: {}.", commit()),
     ]
+}
+
+/// The checked-out commit, and whether more than written pages differs from it.
+pub(crate) fn commit() -> String {
+    // Without locks, since the repository may be in use.
+    let of = |words: &[&str]| said_by("git", &[&["--no-optional-locks"], words].concat());
+    let commit = of(&["describe", "--always"]);
+    match of(&["diff", "--name-only", "HEAD", "--", ":/", ":(top,exclude)docs/reference"]).as_str() {
+        UNKNOWN => commit,
+        _ => format!("{commit} with uncommitted changes"),
+    }
 }
 
 /// Load of the machine over the last minute: other work during the measurement.
@@ -42,7 +52,7 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 fn said_by(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
     let text = output.map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned()).unwrap_or_default();
-    if text.is_empty() { "unknown".to_owned() } else { text }
+    if text.is_empty() { UNKNOWN.to_owned() } else { text }
 }
 
 #[cfg(test)]
