@@ -1,6 +1,6 @@
 //! A session of a server: commands and their answers.
 
-use barograph_lines::Link;
+use barograph_lines::{Link, foreign};
 
 use crate::Fault;
 use crate::data::{Condition, Data, Fetched, Response, Status, response};
@@ -71,7 +71,11 @@ impl Session {
     pub(crate) async fn greeting(&mut self) -> Result<(), Fault> {
         self.link.begin()?;
         let place = self.link.message(frame).await?;
-        match response(self.link.bytes(&place)).map_err(Fault::Flawed)? {
+        let greeting = self.link.bytes(&place);
+        if let Some(fault) = foreign(greeting, "IMAP") {
+            return Err(fault);
+        }
+        match response(greeting).map_err(Fault::Flawed)? {
             Response::Untagged(Data::Condition(Condition::Ok | Condition::Preauth, _)) => {}
             Response::Untagged(Data::Condition(Condition::Bye, text)) => {
                 return Err(Fault::Refused(words(text)));

@@ -26,6 +26,16 @@ pub enum Fault<F: Error + 'static> {
     /// The answer breaks the protocol.
     #[error("the answer breaks the protocol: {0}")]
     Flawed(F),
+    /// The server greets as those of another protocol do, in these words.
+    #[error("the server speaks {spoken} and not {wanted}: `{said}`")]
+    Foreign {
+        /// The protocol of the client.
+        wanted: &'static str,
+        /// The protocol of the server.
+        spoken: &'static str,
+        /// The beginning of its first line.
+        said: String,
+    },
     /// An earlier call was abandoned or failed, and its answer may still come.
     #[error("the connection is amid the answer to an abandoned call")]
     Unusable,
@@ -42,7 +52,7 @@ impl<F: Error + 'static> Fault<F> {
             Fault::Connect(why) => why.outcome(),
             Fault::Lacks(_) | Fault::Refused(_) => Outcome::Refused,
             Fault::Ended(_) | Fault::Broken(_) | Fault::Unusable => Outcome::Broken,
-            Fault::Flawed(_) => Outcome::WrongAnswer,
+            Fault::Flawed(_) | Fault::Foreign { .. } => Outcome::WrongAnswer,
             Fault::Argument => Outcome::DriverFault,
         }
     }

@@ -7,10 +7,12 @@
 
 mod address;
 mod fault;
+mod greeting;
 mod link;
 mod target;
 
 pub use address::{Address, AddressError, Scheme, Security};
 pub use fault::Fault;
+pub use greeting::foreign;
 pub use link::{Frame, Link};
 pub use target::Target;

@@ -141,6 +141,12 @@ impl Link {
         &self.input[place.clone()]
     }
 
+    /// Bytes that have arrived after the last message.
+    #[must_use]
+    pub fn unread(&self) -> &[u8] {
+        &self.input[self.at..]
+    }
+
     /// Whether unread bytes have arrived after the last message.
     #[must_use]
     pub fn has_input(&self) -> bool {

@@ -1,6 +1,6 @@
 //! A session of a server.
 
-use barograph_lines::Link;
+use barograph_lines::{Link, foreign};
 
 use crate::client::Dialect;
 use crate::extensions::Extensions;
@@ -57,7 +57,12 @@ impl Session {
     /// Reads the first reply of a connection.
     pub(crate) async fn greeting(&mut self) -> Result<(), Fault> {
         self.link.begin()?;
-        self.expect("a connection", 220).await?;
+        match self.expect("a connection", 220).await.map(drop) {
+            Err(Fault::Flawed(flaw)) => {
+                return Err(foreign(self.link.unread(), "SMTP").unwrap_or(Fault::Flawed(flaw)));
+            }
+            done => done?,
+        }
         self.link.end();
         Ok(())
     }

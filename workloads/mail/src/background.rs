@@ -112,6 +112,27 @@ impl Pace for StopPoll {
     }
 }
 
+/// Runs a short piece of work to its end, and blocks for at most `limit`.
+///
+/// # Errors
+/// The error of the work, or that the time was up.
+pub(crate) fn block_on<T, F>(limit: Duration, work: impl FnOnce() -> F + Send + 'static) -> Result<T, String>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T, String>> + 'static,
+{
+    let progress = Arc::new(Progress::default());
+    let _stop = StopAtEnd(Arc::clone(&progress));
+    let (send, ended) = std::sync::mpsc::sync_channel(1);
+    let spawned = std::thread::Builder::new().name("greetings".to_owned()).spawn(move || {
+        // Without a receiver the time was up.
+        let _ = send.send(on_thread(&progress, work()));
+    });
+    spawned.map_err(|why| format!("start a thread: {why}"))?;
+    let end = ended.recv_timeout(limit).ok();
+    end.unwrap_or_else(|| Err(format!("the server said nothing for {} s", limit.as_secs())))
+}
+
 fn on_thread<T: 'static>(
     progress: &Arc<Progress>,
     work: impl Future<Output = Result<T, String>> + 'static,
@@ -134,4 +155,20 @@ fn on_thread<T: 'static>(
         }
     };
     reactor.run(main, &look).map_err(|why| format!("wait for events: {why}"))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_is_waited_for_up_to_its_limit() {
+        assert_eq!(block_on(Duration::from_secs(60), || async { Ok(5) }), Ok(5));
+        assert_eq!(
+            block_on(Duration::from_secs(60), || async { Err::<(), _>("no".to_owned()) }),
+            Err("no".to_owned())
+        );
+        let silent = block_on(Duration::from_millis(1), std::future::pending::<Result<(), String>>);
+        assert_eq!(silent, Err("the server said nothing for 0 s".to_owned()));
+    }
 }

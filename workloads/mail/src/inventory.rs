@@ -8,6 +8,7 @@ use barograph_model::words::in_one_line;
 use futures::future::try_join_all;
 
 use crate::background::Progress;
+use crate::greetings::{self, ACCOUNTS};
 use crate::message::{self, FIELD, Judged, MailId};
 use crate::prepared::PreparedLoad;
 
@@ -63,7 +64,7 @@ pub(crate) async fn each<T, F: Future<Output = Result<T, String>>>(
 pub(crate) async fn open(load: &PreparedLoad, client: &Client, account: u32) -> Result<Session, String> {
     let user = load.account(account);
     let session = client.connect_as(account, &user, &load.plan.password).await;
-    session.map_err(|why| format!("open the mailbox of {user}: {}", in_one_line(&why)))
+    session.map_err(|why| format!("open the mailbox of {user}: {}", greetings::words(&why, ACCOUNTS)))
 }
 
 /// Reads the mailboxes of accounts.

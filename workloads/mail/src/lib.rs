@@ -10,6 +10,7 @@
 mod address;
 mod background;
 mod fill;
+mod greetings;
 mod inventory;
 mod ledger;
 mod measures;

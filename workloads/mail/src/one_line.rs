@@ -1,10 +1,14 @@
 //! `barograph mail`: a mail server under load in one line, for users of smtp-source, postal or imaptest.
 
+use std::fmt::Display;
+
+use barograph_lines::Address;
 use barograph_workload::typed::TypedRule;
 use barograph_workload::{CommandError, LoadCommand, LoadOptions, Noun, TypedLoad, UsualUsers};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
 use crate::address::MailAddress;
+use crate::plan::check_user;
 use crate::seam::{Mail, READ, SUBMIT};
 
 /// Users without `-c`.
@@ -74,9 +78,10 @@ impl LoadCommand for Mail {
             let why = "set another think time; the pace of users is --compression";
             return Err(CommandError::refused(why));
         }
-        let url = args.imap.iter().fold(args.address.clone(), |url, imap| format!("{url},{imap}"));
-        let address = MailAddress::parse(&url)
-            .map_err(|why| CommandError::refused(format!("read the addresses `{url}`: {why}")))?;
+        let (url, address) = addresses(&args)?;
+        check_user(&args.user, args.imap.is_some()).map_err(|allowed| {
+            CommandError::refused(format!("read --user `{}`: {allowed} is allowed", args.user))
+        })?;
         let users = options.users_or(USERS);
         Ok(TypedLoad {
             title: format!("mail on {}", address.shown()),
@@ -86,6 +91,20 @@ impl LoadCommand for Mail {
             workload: None,
         })
     }
+}
+
+/// The addresses in one, as plans have them, and read.
+fn addresses(args: &MailArgs) -> Result<(String, MailAddress), CommandError> {
+    let refused = |what: &str, text: &str, why: &dyn Display| {
+        CommandError::refused(format!("read the address {what}`{text}`: {why}"))
+    };
+    let submission = &args.address;
+    let alone = MailAddress::parse(submission).map_err(|why| refused("", submission, &why))?;
+    let Some(imap) = &args.imap else { return Ok((submission.clone(), alone)) };
+    Address::parse(imap, barograph_imap::SCHEME).map_err(|why| refused("--imap ", imap, &why))?;
+    let url = format!("{submission},{imap}");
+    let both = MailAddress::parse(&url).map_err(|why| refused("", &url, &why))?;
+    Ok((url, both))
 }
 
 /// The arguments as keys of a plan.
@@ -178,7 +197,17 @@ mod tests {
         let why = |words: &str, options: &LoadOptions| typed(&Mail, words, options).err().unwrap();
         assert!(why("smtp://h --messages 5", &LoadOptions::default()).contains("--imap"));
         assert!(why("smtp://h --size 1 --bytes 5", &LoadOptions::default()).contains("--bytes"));
-        assert!(why("http://h --imap imap://h", &LoadOptions::default()).contains("unknown scheme `http`"));
+        let usual = LoadOptions::default();
+        assert!(
+            why("http://h --imap imap://h", &usual)
+                .starts_with("read the address `http://h`: unknown scheme `http`")
+        );
+        let expected =
+            "read the address --imap `smtp://h`: unknown scheme `smtp`; imap and imaps (TLS) are known";
+        assert_eq!(why("smtp://h --imap smtp://h", &usual), expected);
+        let expected = "read --user `u@h`: an address with {n} for the number of the mailbox, as in u{n}@example.test is allowed";
+        assert_eq!(why("smtp://h --imap imap://h --user u@h", &usual), expected);
+        assert!(why("smtp://h --user u", &usual).starts_with("read --user `u`: an address as in user@"));
         let thinking = LoadOptions { think: Some(Nanos(1)), ..LoadOptions::default() };
         assert!(why("smtp://h --imap imap://h", &thinking).contains("--compression"));
     }

@@ -84,13 +84,7 @@ impl MailPlan {
     fn check_user(&self, plan: &Plan, g: &mut SettingsReader) {
         let target = plan.target.url.as_deref().and_then(|url| MailAddress::parse(url).ok());
         let has_mailboxes = target.is_none_or(|address| address.mailboxes.is_some());
-        let is_account = self.user.contains('@') && self.domain().contains(char::is_alphanumeric);
-        if !is_account || self.domain().contains(NUMBER) || (has_mailboxes && !self.user.contains(NUMBER)) {
-            let allowed = if has_mailboxes {
-                "an address with {n} for the number of the mailbox, as in u{n}@example.test"
-            } else {
-                "an address as in user@example.test, with or without {n} for a number before the @"
-            };
+        if let Err(allowed) = check_user(&self.user, has_mailboxes) {
             g.refuse("mail.user", format!("{:?}", self.user), allowed, "correct it");
         }
     }
@@ -135,6 +129,22 @@ impl MailPlan {
         let mean = DAY_S / f64::from(TASKS) / self.compression;
         let max = Nanos::from_secs_f64(mean * LONGEST_PAUSE);
         Pace::Cycle(Distribution::Exponential { mean: Nanos::from_secs_f64(mean), max })
+    }
+}
+
+/// Checks the address of accounts, or of all mail if no mailbox is read.
+///
+/// # Errors
+/// The allowed form.
+pub(crate) fn check_user(user: &str, has_mailboxes: bool) -> Result<(), &'static str> {
+    let (name, domain) = user.rsplit_once('@').unwrap_or_default();
+    let is_account = domain.contains(char::is_alphanumeric) && !domain.contains(NUMBER);
+    match (is_account, has_mailboxes) {
+        (true, _) if !has_mailboxes || name.contains(NUMBER) => Ok(()),
+        (_, true) => Err("an address with {n} for the number of the mailbox, as in u{n}@example.test"),
+        (_, false) => {
+            Err("an address as in user@example.test, with or without {n} for a number before the @")
+        }
     }
 }
 

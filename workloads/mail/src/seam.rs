@@ -27,7 +27,7 @@ use crate::operation::Operation;
 use crate::plan::MailPlan;
 use crate::prepared::{LoadState, PreparedLoad};
 use crate::user::MailUsers;
-use crate::{background, fill, topology, verify};
+use crate::{background, fill, greetings, topology, verify};
 
 /// Its name in plans, and that of its first profile.
 pub(crate) const NAME: &str = "mail";
@@ -106,7 +106,10 @@ impl MailWorkload {
     }
 
     fn reached(&self, job: &LoadJob<'_>) -> Result<Arc<PreparedLoad>, LoadError> {
-        self.prepared(job.url).map_err(|why| LoadError::Unreachable { url: shown(job.url), why })
+        let unreachable = |why| LoadError::Unreachable { url: shown(job.url), why };
+        let load = self.prepared(job.url).map_err(unreachable)?;
+        greetings::check(&load).map_err(|why| unreachable(why.into()))?;
+        Ok(load)
     }
 }
 
@@ -261,21 +264,7 @@ impl Application for MailWorkload {
     fn answers<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
             let load = self.prepared(url).map_err(|why| in_one_line(&*why))?;
-            background::run(
-                |_| {},
-                move |_| async move {
-                    let words = |why: &dyn Error| in_one_line(why);
-                    if load.mailboxes.is_none() {
-                        let client = barograph_smtp::Client::new(&load.submission, load.address.dialect);
-                        let session = client.connect(0).await.map_err(|why| words(&why))?;
-                        return session.quit().await.map_err(|why| words(&why));
-                    }
-                    let (account, password) = (load.account(0), load.plan.password.clone());
-                    let session = load.reader()?.connect_as(0, &account, &password).await;
-                    session.map_err(|why| words(&why))?.log_out().await.map_err(|why| words(&why))
-                },
-            )
-            .await
+            background::run(|_| {}, move |_| async move { greetings::ask(&load).await }).await
         })
     }
 

@@ -186,7 +186,8 @@ fn failed_logins_and_requests_for_tls_have_names() {
     let user = "imap://u:p@HOST";
     assert!(matches!(unconnected(user, &[]), Fault::Broken(_)));
     assert!(matches!(unconnected(user, &[("", "* BYE full\r\n")]), Fault::Refused(_)));
-    assert!(matches!(unconnected(user, &[("", "220 smtp\r\n")]), Fault::Flawed(_)));
+    let foreign = unconnected(user, &[("", "220 smtp\r\n")]);
+    assert_eq!(foreign.to_string(), "the server speaks SMTP and not IMAP: `220 smtp`");
     assert!(matches!(unconnected(user, &[("", "* 3 EXISTS\r\n")]), Fault::Flawed(Flaw::Begin)));
     assert!(matches!(unconnected(user, &[("", GREETING), ("LOGIN", "a1 NO wrong\r\n")]), Fault::Refused(_)));
     let tls = "imap://u:p@HOST?starttls=yes&verify=no";

@@ -241,6 +241,8 @@ fn failed_logins_and_requests_for_tls_have_names() {
         begin(hello).into_iter().chain(more).collect::<Vec<_>>()
     };
     let user = "smtp://u:p@HOST";
+    let foreign = unconnected(user, vec![step("", "* OK IMAP4rev1\r\n")]);
+    assert_eq!(foreign.to_string(), "the server speaks IMAP and not SMTP: `* OK IMAP4rev1`");
     assert!(matches!(unconnected(user, begin(PLAIN_HELLO)), Fault::Lacks(_)));
     assert!(matches!(unconnected(user, with(auth, &[("AHUAcA==", "535 no\r\n")])), Fault::Refused(_)));
     let order = unconnected(user, with(auth, &[("AUTH PLAIN", "334 more\r\n")]));

@@ -164,3 +164,23 @@ fn a_mailbox_that_is_filled_in_part_is_continued() {
     imap(&url, &[login, "b CREATE Archive", "c APPEND Archive {3+}\r\nabc"]);
     assert_eq!(Load::at(&url, 0).fill(), 599, "one of 30 was there, and is not of the workload");
 }
+
+#[test]
+fn a_wrong_address_or_password_is_refused_before_the_load() {
+    let folder = tempfile::tempdir().unwrap();
+    let both = embedded(folder.path());
+    let (smtp, imap) = both.strip_prefix("mail://").unwrap().split_once(',').unwrap();
+    let at = |smtp: &str, imap: &str| Load::reading(&format!("smtp://{smtp},imap://{imap}")).refusal();
+    let why = at(imap, imap);
+    assert!(why.contains(&format!("smtp://{imap}: the server speaks IMAP and not SMTP: `* OK ")), "{why}");
+    assert!(why.ends_with("`; correct the address"), "{why}");
+    let why = at(smtp, smtp);
+    assert!(why.contains("log in as u0@barograph.test: the server speaks SMTP and not IMAP: `220 "), "{why}");
+    let why = Load::submitting(&format!("smtp://{imap}"), false).refusal();
+    assert!(why.contains("speaks IMAP and not SMTP"), "{why}");
+    let why = Load::of(&both, "read", "password = \"wrong\"\n").refusal();
+    assert!(
+        why.contains("the server refuses: ") && why.contains("mail.password (--user, --password)"),
+        "{why}"
+    );
+}

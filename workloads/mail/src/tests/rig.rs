@@ -6,6 +6,7 @@ use std::sync::mpsc::sync_channel;
 
 use barograph_engine::{EngineHandle, Settings};
 use barograph_mail::{Durability, MailServer, ServerOptions};
+use barograph_model::words::in_one_line;
 use barograph_model::{CounterId, Nanos, Outcome, TimeLimits};
 use barograph_spec::Plan;
 use barograph_stats::Interval;
@@ -71,7 +72,7 @@ impl Load {
         Load::of(url, "read", "bytes = 2000\ndelivery_s = 0\n")
     }
 
-    fn of(url: &str, profile: &str, keys: &str) -> Self {
+    pub(super) fn of(url: &str, profile: &str, keys: &str) -> Self {
         let text = format!(
             "workload = \"mail\"\nprofile = \"{profile}\"\n[load]\nstrategy = \"fixed\"\nusers = 10\n[target]\nurl = {url:?}\n\
              [mail]\nmailboxes = 20\nmessages = 30\n{keys}"
@@ -109,6 +110,16 @@ impl Load {
     /// Asks whether the server answers.
     pub(super) fn answers(&self) -> Result<(), String> {
         runtime().block_on(self.workload.application().unwrap().answers(&self.url))
+    }
+
+    /// The refusal of the load, of the fill or of its begin.
+    pub(super) fn refusal(&self) -> String {
+        let job = self.job();
+        let refused = match self.workload.prepare(&job, Arc::new(|_| {})) {
+            Some(filling) => runtime().block_on(filling).err(),
+            None => self.workload.load(&job).err(),
+        };
+        in_one_line(&refused.unwrap())
     }
 
     /// Runs until `enough` holds.
