@@ -399,15 +399,11 @@ impl<'a> PlanCheck<'a> {
         if !self.plan.driver.realtime {
             return;
         }
-        let why_not = if deploy::drivers_apart(&self.plan) > 0 {
-            "only a driver in this process can be"
-        } else if realtime_is_permitted() {
-            return;
-        } else {
-            "the system does not permit it, which takes CAP_SYS_NICE or a limit of real-time priority"
-        };
-        self.plan.driver.realtime = false;
-        self.notes.push(format!("the driver is not scheduled in real time: {why_not}"));
+        let is_apart = deploy::drivers_apart(&self.plan) > 0;
+        if let Some(why_not) = no_realtime(is_apart, realtime_is_permitted()) {
+            self.plan.driver.realtime = false;
+            self.notes.push(format!("the driver is not scheduled in real time: {why_not}"));
+        }
     }
 
     /// Values that the plan left open and the check decided.
@@ -426,6 +422,18 @@ impl<'a> PlanCheck<'a> {
             workers: Some(self.plan.driver.workers as u64),
             realtime: self.plan.places.contains_key(REALTIME).then_some(self.plan.driver.realtime),
         }
+    }
+}
+
+/// Why a driver cannot be scheduled in real time.
+fn no_realtime(is_apart: bool, is_permitted: bool) -> Option<&'static str> {
+    match (is_apart, is_permitted) {
+        (true, _) => Some("only a driver in this process can be"),
+        (false, true) => None,
+        (false, false) => Some(
+            "the system does not permit it, which takes CAP_SYS_NICE or a limit of real-time priority; \
+             `sudo prlimit --pid $$ --rtprio=1` raises that of this shell and what it starts",
+        ),
     }
 }
 

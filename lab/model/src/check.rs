@@ -203,12 +203,22 @@ pub struct DriftEstimate {
 pub struct OutlyingStretch {
     /// Whether the series is response time; else it is throughput.
     pub is_response: bool,
-    /// Relative difference of its mean from that of the rest.
-    pub change: f64,
+    /// Its mean: operations per second, or seconds of response time.
+    pub mean: f64,
+    /// The mean of the rest.
+    pub rest: f64,
     /// Start, seconds since the window began.
     pub from_s: f64,
     /// End, seconds since the window began.
     pub to_s: f64,
+}
+
+impl OutlyingStretch {
+    /// Returns the relative difference of its mean from that of the rest; `None` if the rest is zero.
+    #[must_use]
+    pub fn change(&self) -> Option<f64> {
+        (self.rest > 0.0).then(|| self.mean / self.rest - 1.0)
+    }
 }
 
 impl CheckFacts {
@@ -274,9 +284,11 @@ impl CheckFacts {
                 limited(found.into_iter().flatten(), most, floor_ms)
             }
             CheckFacts::Stretch { found, most, floor_ms } => {
-                let found =
-                    found.map(|s| [("change_share", s.change), ("from_s", s.from_s), ("to_s", s.to_s)]);
-                limited(found.into_iter().flatten(), most, floor_ms)
+                let found = found.into_iter().flat_map(|s| {
+                    let change = s.change().map(|change| ("change_share", change));
+                    change.into_iter().chain([("from_s", s.from_s), ("to_s", s.to_s)])
+                });
+                limited(found, most, floor_ms)
             }
             CheckFacts::Shares { third, distance, share, in_rest, most, .. } => vec![
                 ("third", third as f64 + 1.0),

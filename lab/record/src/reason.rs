@@ -287,7 +287,7 @@ impl CauseRecord {
             CauseRecord::Absent { op } => format!("{op} did not happen"),
             CauseRecord::AllFailed => "every operation failed".to_owned(),
             CauseRecord::Check { check } => {
-                format!("not valid: {} was {}, allowed is {}", check.name, check.found, check.allowed)
+                format!("not valid: {}: {}, allowed is {}", check.name, check.found, check.allowed)
             }
             CauseRecord::WrongData { finding } => format!("the data is not right after the run: {finding}"),
             CauseRecord::UncheckedData { why } => {

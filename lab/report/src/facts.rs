@@ -61,7 +61,11 @@ pub(crate) fn trials(run: &Run) -> Grid {
 /// The rules of a window without a column in the table of operations; `None` if there are none.
 pub(crate) fn further_rules(window: &WindowRecord) -> Option<Grid> {
     let row = |rule: RuleLine| {
-        let verdict = if rule.holds { "● pass" } else { "✕ fail" };
+        let verdict = match rule.holds {
+            None => words::NO_OPERATIONS,
+            Some(true) => "● pass",
+            Some(false) => "✕ fail",
+        };
         vec![rule.name, rule.found, rule.required, verdict.to_owned()]
     };
     let rows: Vec<Vec<String>> = operations::further_rules(window).into_iter().map(row).collect();
@@ -94,7 +98,7 @@ fn broken_rules(window: &WindowRecord) -> Vec<String> {
             n => found.push(format!("{rule}: {} and {} more", names[..NAMED].join(", "), n - NAMED)),
         }
     }
-    let further = operations::further_rules(window).into_iter().filter(|rule| !rule.holds);
+    let further = operations::further_rules(window).into_iter().filter(|rule| rule.holds == Some(false));
     found.extend(further.map(|rule| rule.name));
     found
 }

@@ -74,7 +74,8 @@ pub(crate) struct RuleLine {
     pub(crate) name: String,
     pub(crate) found: String,
     pub(crate) required: String,
-    pub(crate) holds: bool,
+    /// `None` if no operation ended that it could judge, and none had to.
+    pub(crate) holds: Option<bool>,
 }
 
 /// The rules of a window without a column in the table of operations.
@@ -83,7 +84,7 @@ pub(crate) fn further_rules(window: &WindowRecord) -> Vec<RuleLine> {
         name: window.called(rule),
         found: rule.found().unwrap_or_else(|| words::NONE.to_owned()),
         required: rule.required(),
-        holds: rule.holds,
+        holds: (!rule.holds || rule.op.is_none() || rule.value.is_some()).then_some(rule.holds),
     };
     window.further_rules().into_iter().map(line).collect()
 }
@@ -99,7 +100,7 @@ pub(crate) fn measures(window: &WindowRecord) -> Vec<(String, String)> {
 
 /// Broken further rules of the whole load, or of an operation.
 pub(crate) fn further_faults(window: &WindowRecord) -> Vec<String> {
-    let broken = further_rules(window).into_iter().filter(|rule| !rule.holds);
+    let broken = further_rules(window).into_iter().filter(|rule| rule.holds == Some(false));
     broken.map(|rule| format!("{}: {}, required {}", rule.name, rule.found, rule.required)).collect()
 }
 
@@ -179,6 +180,7 @@ fn line(op: &OpRecord, expected: Option<&ExpectedFigures>, head: &str) -> OpLine
     let quantile = quantile_name(expected, &op.op);
     let (class, verdict) = match (op.judged, op.passed()) {
         (false, _) => ("quiet", "not judged".to_owned()),
+        (true, true) if op.count == 0 => ("quiet", words::NO_OPERATIONS.to_owned()),
         (true, true) => ("pass", "pass".to_owned()),
         (true, false) => ("fail", format!("fail: {}", broken(op))),
     };

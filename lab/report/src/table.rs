@@ -51,6 +51,7 @@ pub fn terminal_table(window: &WindowRecord, expected: Option<&ExpectedFigures>)
     for op in window.ops.iter().filter(|op| op.judged || op.count > 0) {
         let verdict = match (op.judged, op.passed()) {
             (false, _) => "not judged".to_owned(),
+            (true, true) if op.count == 0 => words::NO_OPERATIONS.to_owned(),
             (true, true) => "pass".to_owned(),
             (true, false) => "FAIL".to_owned(),
         };
@@ -77,7 +78,11 @@ pub fn terminal_table(window: &WindowRecord, expected: Option<&ExpectedFigures>)
 /// The further rules of a window and the measures of the workload, one per line.
 fn below(window: &WindowRecord) -> Vec<String> {
     let line = |rule: RuleLine| {
-        let verdict = if rule.holds { "pass" } else { "FAIL" };
+        let verdict = match rule.holds {
+            None => words::NO_OPERATIONS,
+            Some(true) => "pass",
+            Some(false) => "FAIL",
+        };
         format!("  {verdict}  {}: {}, required {}", rule.name, rule.found, rule.required)
     };
     let measures = measures(window).into_iter().map(|(name, value)| format!("  {name}: {value}"));

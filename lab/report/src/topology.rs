@@ -11,7 +11,10 @@ use crate::words;
 
 mod drawing;
 
-/// The picture in at most 110 columns.
+/// Columns of the picture in text.
+const WIDTH: usize = 110;
+
+/// The picture in at most 110 columns. Parts of a tier that do not fit beside each other are one box.
 #[must_use]
 pub fn topology_text(topology: &TopologyRecord) -> String {
     let mut text = format!("{:>13}\n", "users");
@@ -19,12 +22,21 @@ pub fn topology_text(topology: &TopologyRecord) -> String {
         writeln!(text, "{:>13}", "↓  ").expect("writing to memory cannot fail");
         for tier in level {
             let boxes: Vec<String> = tier.iter().map(|part| format!("[{}]", part.name)).collect();
-            let service = tier.first().map_or("", |part| part.service.as_str());
-            let (name, boxes) = (tier.first().map_or("", |part| part.tier.as_str()), boxes.join(" "));
-            writeln!(text, "{name:>13}  {boxes:<46} {service}{}", limits(tier[0])).expect("as above");
+            let mut line = tier_line(&tier, &boxes.join(" "));
+            if line.chars().count() > WIDTH {
+                let (first, last) = (&tier[0].name, &tier[tier.len() - 1].name);
+                line = tier_line(&tier, &format!("{} x [{first} … {last}]", tier.len()));
+            }
+            writeln!(text, "{line}").expect("as above");
         }
     }
     text
+}
+
+/// A tier with its boxes, service and limits.
+fn tier_line(tier: &[&PartRecord], boxes: &str) -> String {
+    let PartRecord { tier: name, service, .. } = tier[0];
+    format!("{name:>13}  {boxes:<46} {service}{}", limits(tier[0]))
 }
 
 /// Parts by level and by tier of a load, from the users to the stores in their recorded order, without jobs
@@ -194,6 +206,18 @@ mod tests {
         assert!(lines[4].starts_with("application  [application-1] [application-2]"), "{text}");
         assert!(lines[6].ends_with("PostgreSQL (0.5 cores, on 0-1)"), "{text}");
         assert_eq!((lines.len(), parts(&topology())), (7, "4 services".to_owned()));
-        assert!(text.lines().all(|line| line.chars().count() <= 110));
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH));
+    }
+
+    #[test]
+    fn parts_of_a_tier_that_do_not_fit_beside_each_other_are_one_box() {
+        let text = |parts: u32| {
+            let parts = (1..=parts).map(|number| part("server", number, "nginx", &[])).collect();
+            topology_text(&TopologyRecord { parts, ..TopologyRecord::default() })
+        };
+        let six = "[server-1] [server-2] [server-3] [server-4] [server-5] [server-6]";
+        assert!(text(6).ends_with(&format!("       server  {six} nginx\n")), "{}", text(6));
+        let many = "       server  400 x [server-1 … server-400]                  nginx\n";
+        assert!(text(400).ends_with(many), "{}", text(400));
     }
 }

@@ -9,6 +9,9 @@ pub(crate) const AT_LEAST: &str = "≥ ";
 /// Note for a window with so few operations that chance allows their share to be anything.
 pub(crate) const TOO_FEW: &str = "too few to tell";
 
+/// Verdict where no operation ended that rules could judge, and none had to.
+pub(crate) const NO_OPERATIONS: &str = "no operations";
+
 pub(crate) use barograph_model::words::{count, counted, figure, fixed, offered, quantile};
 use barograph_record::FindingRecord;
 

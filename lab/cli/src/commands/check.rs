@@ -107,7 +107,8 @@ pub(crate) fn missing(loads: &[CheckedLoad]) -> Result<Vec<MissingRequirement>, 
     let plan = &plan_of_all(loads).checked.plan;
     let mut all = barograph_harness::missing_policies(plan);
     let planned = planned(loads);
-    if planned.iter().any(|planned| planned.application.is_some()) {
+    // Drivers may be the only units.
+    if !planned.is_empty() {
         let platform = catalog::platform(plan).map_err(HarnessError::Refused)?;
         all.extend(run::runtime()?.block_on(barograph_harness::missing(&planned, platform)));
     }

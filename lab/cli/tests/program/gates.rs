@@ -59,7 +59,7 @@ fn processor_time_of_others_makes_a_window_unbelievable() {
         assert_eq!(check.allowed, "at most 10 %, or 50 % of the host idle");
     }
     let reasons = &run.verdict().unwrap().reasons;
-    assert!(reasons.iter().any(|r| r.starts_with("not valid: CPU used by others was ")), "{reasons:?}");
+    assert!(reasons.iter().any(|r| r.starts_with("not valid: CPU used by others: ")), "{reasons:?}");
 }
 
 #[test]

@@ -314,6 +314,25 @@ fn drivers_without_a_node_each_are_refused() {
     assert!(checked.out.contains("2 hosts want a node each, and the cluster has 1 for them"), "{checked:?}");
 }
 
+/// A cluster that only drivers need is looked at, too.
+#[test]
+fn a_cluster_out_of_reach_is_missing_although_only_drivers_are_in_it() {
+    let place = TestFolders::without_data();
+    let plan = place.root().join("elsewhere.toml");
+    let access = place.root().join("no-access");
+    let text = format!(
+        "workload = \"web-farm\"\nplatform = \"kubernetes\"\n[target]\nurl = \"http://127.0.0.1:9\"\n\
+         [load]\nstrategy = \"fixed\"\nusers = 1\n[driver]\nplace = \"unit\"\n\
+         [deploy]\nkubernetes_access = \"{}\"\n",
+        access.display()
+    );
+    fs::write(&plan, text).unwrap();
+    let checked = RunningProgram::start(command(&place, "check", &plan, &[])).end();
+    assert_eq!(checked.code, Some(i32::from(ExitCode::Refused.code())), "{checked:?}");
+    let missing = format!("missing   file `{}` does not say how to reach a cluster", access.display());
+    assert!(checked.out.contains(&missing), "{checked:?}");
+}
+
 /// Ends a run in each of these moments.
 fn leaves_nothing(way: EndMethod, moments: &[&str]) {
     let Some(cluster) = Cluster::start(1) else { return };

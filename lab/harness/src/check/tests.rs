@@ -111,6 +111,8 @@ fn only_a_driver_of_this_process_is_scheduled_in_real_time_and_only_with_leave()
     assert_eq!(found(&[]), (false, None, String::new()));
     let (realtime, decided, note) = found(&["driver.realtime=true"]);
     assert_eq!((realtime, decided, note.contains("CAP_SYS_NICE")), (permitted, Some(permitted), !permitted));
+    let denied = super::no_realtime(false, false).unwrap();
+    assert!(denied.contains("`sudo prlimit --pid $$ --rtprio=1`"), "{denied}");
     let unit = found(&["driver.realtime=true", "driver.place=unit"]);
     let note = "the driver is not scheduled in real time: only a driver in this process can be";
     assert_eq!(unit, (false, Some(false), note.to_owned()));

@@ -179,7 +179,7 @@ fn when_nothing_could_be_believed_nothing_is_known() {
          valid)."
     );
     assert!(!verdict.valid && verdict.capacity.is_none());
-    assert_eq!(verdict.doubts, ["not valid: users present was much, allowed is little"]);
+    assert_eq!(verdict.doubts, ["not valid: users present: much, allowed is little"]);
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn without_a_pass_the_lowest_failure_decides() {
         open.sentence
     );
     assert!(!open.valid);
-    assert_eq!(open.doubts, ["not valid: clock was much, allowed is little"]);
+    assert_eq!(open.doubts, ["not valid: clock: much, allowed is little"]);
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn a_fixed_load_rests_on_its_worst_window() {
          hold: clock."
     );
     assert!(unknown.passed && !unknown.valid);
-    let clock = "not valid: clock was much, allowed is little";
+    let clock = "not valid: clock: much, allowed is little";
     assert_eq!(unknown.doubts, [clock]);
     // A broken rule is a reason and not a doubt; a failed check is a doubt anywhere.
     let both = verdict(&[trial(1_000, 2_001.0, &[]), trial(1_000, 5.0, &["clock"])]);

@@ -1,6 +1,6 @@
 //! Checks in words.
 
-use super::{Check, CheckFacts, CheckId, Excuse};
+use super::{Check, CheckFacts, CheckId, Excuse, OutlyingStretch};
 use crate::words::{count, counted, figure, millis};
 
 impl CheckId {
@@ -169,13 +169,7 @@ fn found(id: CheckId, facts: &CheckFacts) -> String {
             drift.high * 100.0
         ),
         CheckFacts::Stretch { found: None, .. } => "the same throughout".to_owned(),
-        CheckFacts::Stretch { found: Some(stretch), .. } => format!(
-            "{} was {:+.0} % apart from {:.0} s to {:.0} s: no steady state",
-            if stretch.is_response { "mean response time" } else { "throughput" },
-            stretch.change * 100.0,
-            stretch.from_s,
-            stretch.to_s
-        ),
+        CheckFacts::Stretch { found: Some(found), .. } => stretch(found),
         CheckFacts::Shares { kind, third, share, in_rest, .. } if id == CheckId::ErrorMix => {
             error_mix(kind.as_deref(), *third, (*share, *in_rest))
         }
@@ -198,6 +192,20 @@ fn found(id: CheckId, facts: &CheckFacts) -> String {
         CheckFacts::NotJudged { why: None } => "not judged".to_owned(),
         CheckFacts::NotJudged { why: Some(why) } => format!("not judged: {why}"),
     }
+}
+
+/// The difference in percent; both means where one of them is zero.
+fn stretch(found: &OutlyingStretch) -> String {
+    let (what, amount): (_, fn(f64) -> String) = match found.is_response {
+        true => ("mean response time", |seconds| millis(seconds * 1e3)),
+        false => ("throughput", |rate| format!("{}/s", figure(rate))),
+    };
+    let difference = match found.change().filter(|_| found.mean > 0.0) {
+        Some(change) if change < 0.0 => format!("{:.0} % below that of the rest", -change * 100.0),
+        Some(change) => format!("{:.0} % above that of the rest", change * 100.0),
+        None => format!("{}, in the rest {}", amount(found.mean), amount(found.rest)),
+    };
+    format!("from {:.0} s to {:.0} s {what} was {difference}", found.from_s, found.to_s)
 }
 
 fn error_mix(kind: Option<&str>, third: usize, (share, in_rest): (f64, f64)) -> String {
@@ -224,6 +232,24 @@ mod tests {
             CheckId::ALL.into_iter().map(text).collect::<std::collections::BTreeSet<_>>().len()
         };
         assert_eq!((of(CheckId::id), of(CheckId::name)), (CheckId::ALL.len(), CheckId::ALL.len()));
+    }
+
+    #[test]
+    fn a_stretch_apart_is_compared_with_the_rest_or_beside_it_where_one_is_zero() {
+        let facts = |is_response, (mean, rest)| CheckFacts::Stretch {
+            found: Some(OutlyingStretch { is_response, mean, rest, from_s: 0.0, to_s: 3.0 }),
+            most: 0.1,
+            floor_ms: None,
+        };
+        let says =
+            |is_response, means| Check::new(CheckId::SteadyState, facts(is_response, means), false).found();
+        assert_eq!(says(false, (14.0, 10.0)), "from 0 s to 3 s throughput was 40 % above that of the rest");
+        let slow = "from 0 s to 3 s mean response time was 25 % below that of the rest";
+        assert_eq!(says(true, (0.3, 0.4)), slow);
+        assert_eq!(says(false, (3.25, 0.0)), "from 0 s to 3 s throughput was 3.25/s, in the rest 0/s");
+        assert_eq!(says(false, (0.0, 3.25)), "from 0 s to 3 s throughput was 0/s, in the rest 3.25/s");
+        let named = |means| facts(false, means).figures()[0].0;
+        assert_eq!((named((1.0, 2.0)), named((1.0, 0.0))), ("change_share", "from_s"), "no infinite share");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use barograph_record::{
     BetterWhenRecord, BoundRecord, Entry, Header, MeasureRecord, RuleRecord, Run, RunInterrupted, RunWriter,
-    SubjectRecord, VERSION,
+    SubjectRecord, VERSION, WindowRecord,
 };
 use barograph_report::{render_html, terminal_summary, terminal_table};
 use synthetic::Extent;
@@ -154,6 +154,25 @@ fn a_report_can_be_made_again_and_is_the_same() {
     let root = tempfile::tempdir().unwrap();
     let dir = synthetic::write(root.path(), Extent::Killed).unwrap();
     assert_eq!(rendered(&dir).1, rendered(&dir).1);
+}
+
+#[test]
+fn a_judged_operation_that_did_not_have_to_happen_is_said_to_be_absent() {
+    let root = tempfile::tempdir().unwrap();
+    let run = Run::open(&synthetic::write(root.path(), Extent::Whole).unwrap()).unwrap();
+    let mut window = run.trials().nth(6).unwrap().window.clone();
+    window.ops.retain(|op| op.judged && op.passed());
+    window.ops.truncate(1);
+    let verdict = |window: &WindowRecord| {
+        let table = terminal_table(window, run.expected());
+        let line = table.lines().nth(3).unwrap().to_owned();
+        line.rsplit("  ").next().unwrap().trim().to_owned()
+    };
+    assert_eq!(verdict(&window), "pass");
+    window.ops[0].count = 0;
+    assert_eq!(verdict(&window), "no operations");
+    window.ops[0].mix_ok = false;
+    assert_eq!(verdict(&window), "FAIL", "it had to happen");
 }
 
 #[test]

@@ -123,8 +123,13 @@ fn no_episode(input: &WindowInput<'_>, passed: bool) -> Option<Check> {
 
 impl Episode {
     fn stretch(&self, is_response: bool, seconds: f64) -> OutlyingStretch {
-        let change = self.mean / self.rest - 1.0;
-        OutlyingStretch { is_response, change, from_s: self.from * seconds, to_s: self.to * seconds }
+        OutlyingStretch {
+            is_response,
+            mean: self.mean,
+            rest: self.rest,
+            from_s: self.from * seconds,
+            to_s: self.to * seconds,
+        }
     }
 
     fn worse(&self, better: PassingDirection) -> bool {

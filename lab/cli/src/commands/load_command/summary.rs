@@ -4,7 +4,7 @@ mod figures;
 mod traffic;
 
 use barograph_model::Level;
-use barograph_record::{IntervalRow, MeasureRecord, OpRecord, Run, Trial, Verdict};
+use barograph_record::{IntervalRow, MeasureRecord, Run, Trial, Verdict};
 use barograph_workload::{FailureReason, Noun};
 use serde::Serialize;
 
@@ -167,13 +167,7 @@ impl Summary {
         request: &str,
     ) -> Self {
         let window = &trial.window;
-        let operation = |op: &OpRecord| Operation {
-            operation: op.op.clone(),
-            count: op.count,
-            count_per_s: op.count as f64 / window.seconds(),
-            figures: Figures::of(op, rows, window.seconds()),
-        };
-        let operations: Vec<Operation> = window.ops.iter().map(operation).collect();
+        let operations = Operation::all(window, rows);
         let used = &trial.resources;
         Summary {
             request: request.to_owned(),
@@ -232,7 +226,7 @@ impl Summary {
 
     /// Formats as a table. `noun` is the name of a request.
     pub(crate) fn text(&self, noun: Noun) -> String {
-        let times = if self.operations.len() > 1 { self.operations_table() } else { self.times_table() };
+        let times = if self.shown().count() > 1 { self.operations_table() } else { self.times_table() };
         let mut text = format!("{}\n\n{times}\n", self.request);
         for (name, figures) in [
             (noun.several, self.requests_line()),
@@ -288,6 +282,11 @@ impl Summary {
         table
     }
 
+    /// Operations of the tables, as in the report: those that are judged or that ended.
+    fn shown(&self) -> impl Iterator<Item = &Operation> {
+        self.operations.iter().filter(|operation| operation.is_judged || operation.count > 0)
+    }
+
     /// Response time of each operation, and of all together.
     fn operations_table(&self) -> String {
         let row = |name: &str, count_per_s: f64, figures: &Figures| {
@@ -296,7 +295,7 @@ impl Summary {
         };
         let head = ["per second", "failed"].map(cell).concat();
         let mut table = format!("{:<16}{head}{}\n", "response time", QUANTILES.map(cell).concat());
-        for operation in &self.operations {
+        for operation in self.shown() {
             table.push_str(&row(&operation.operation, operation.count_per_s, &operation.figures));
         }
         let together = self.operations.iter().map(|operation| operation.count_per_s).sum();
@@ -358,6 +357,7 @@ impl Summary {
 
 #[cfg(test)]
 mod tests {
+    use barograph_record::OpRecord;
     use barograph_stats::interval::histogram;
 
     use super::*;
@@ -493,7 +493,7 @@ verdict         passed, valid
         assert_eq!(summary.markdown(REQUEST).matches("```").count(), 2);
     }
 
-    /// Figures with a second operation, half as frequent and slower.
+    /// Figures with a second operation, half as frequent and slower, and one that the load does not do.
     fn of_two(times: (Times, Times)) -> Summary {
         let (mut trial, mut row) = (trial(), row(1.0, 4_900, 45));
         let put = OpRecord {
@@ -503,7 +503,8 @@ verdict         passed, valid
             p99_ms: 20.0,
             ..trial.window.ops[0].clone()
         };
-        trial.window.ops.push(put);
+        let unused = OpRecord { op: "Unused".to_owned(), count: 0, failed: 0, judged: false, ..put.clone() };
+        trial.window.ops.extend([put, unused]);
         row.ops.push(barograph_record::OpRow { op: "Put".to_owned(), ..row.ops[0].clone() });
         Summary::of_window(&trial, (&[&row], times), &verdict(), "two")
     }

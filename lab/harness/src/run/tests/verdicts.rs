@@ -39,7 +39,7 @@ fn doubts(ground: SimulatedHost) -> (ExitCode, Vec<String>) {
 fn a_host_whose_hypervisor_took_more_than_a_tenth_is_not_believed() {
     let stolen = |stolen| SimulatedHost { stolen, ..SimulatedHost::default() };
     assert_eq!(doubts(stolen(20)), (ExitCode::Fine, vec![]));
-    let why = "not valid: stolen CPU was 10.5 % of the host's CPU time taken by the hypervisor, allowed is at most 10 %";
+    let why = "not valid: stolen CPU: 10.5 % of the host's CPU time taken by the hypervisor, allowed is at most 10 %";
     assert_eq!(doubts(stolen(21)), (ExitCode::NotValid, vec![why.to_owned()]));
     let keys = [&SEARCH[..], &["load.max_trials=2"]].concat();
     let (finished, _) = run_of(TestWorkload { ground: Some(stolen(21)), ..TestWorkload::default() }, &keys);
@@ -62,7 +62,7 @@ fn a_wall_clock_that_is_set_while_it_is_measured_is_not_believed() {
         let expected = if found.is_some() { ExitCode::NotValid } else { ExitCode::Fine };
         let why = |ahead| {
             let found = format!("wall clock {ahead} s against monotonic clock");
-            format!("not valid: clock was {found}, allowed is less than 0.1 s apart")
+            format!("not valid: clock: {found}, allowed is less than 0.1 s apart")
         };
         assert_eq!((exit, doubts), (expected, found.map(why).into_iter().collect()), "{at_ms} ms");
     }
@@ -161,7 +161,7 @@ fn a_target_that_stands_still_is_no_steady_state() {
         |window| run_of(TestWorkload { silent, ..TestWorkload::default() }, &["load.users=10", window]).0;
     let finished = of("load.window_s=2");
     assert_eq!(finished.exit, ExitCode::NotValid);
-    let why = "not valid: steady state was throughput was -37 % apart from 0 s to 1 s: no steady state, allowed is no \
+    let why = "not valid: steady state: from 0 s to 1 s throughput was 37 % below that of the rest, allowed is no \
         stretch that moves the mean by more than 10 %, of response time by more than 20 ms besides";
     assert_eq!(finished.verdict.unwrap().doubts, [why]);
     assert_eq!(of("load.window_s=10").exit, ExitCode::Fine, "in a long window it matters little");

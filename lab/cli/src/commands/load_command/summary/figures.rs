@@ -41,6 +41,23 @@ pub(crate) struct Operation {
     pub(crate) count_per_s: f64,
     #[serde(flatten)]
     pub(crate) figures: Figures,
+    /// Whether rules judge it.
+    #[serde(skip)]
+    pub(crate) is_judged: bool,
+}
+
+impl Operation {
+    /// All of a window, whose intervals are `rows`.
+    pub(crate) fn all(window: &WindowRecord, rows: &[&IntervalRow]) -> Vec<Self> {
+        let of = |op: &OpRecord| Operation {
+            operation: op.op.clone(),
+            count: op.count,
+            count_per_s: op.count as f64 / window.seconds(),
+            figures: Figures::of(op, rows, window.seconds()),
+            is_judged: op.judged,
+        };
+        window.ops.iter().map(of).collect()
+    }
 }
 
 /// Mean and quantiles in milliseconds.
