@@ -109,6 +109,10 @@ pub struct PartRecord {
     pub cores: String,
     /// Limit of memory in bytes; absent if unlimited.
     pub memory_bytes: Option<u64>,
+    /// Limit of what it reads from each disk, and of what it writes to it, in bytes a second; absent if unlimited,
+    /// and in older records.
+    #[serde(default)]
+    pub disk_bytes_s: Option<u64>,
 }
 
 /// An action of the plan.

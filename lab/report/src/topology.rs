@@ -68,12 +68,18 @@ fn levels(topology: &TopologyRecord) -> Vec<Vec<Vec<&PartRecord>>> {
 fn limits(part: &PartRecord) -> String {
     let cores = part.cpus.map(|cpus| format!("{cpus} cores"));
     let memory = part.memory_bytes.map(|bytes| words::bytes(bytes as f64));
-    let all: Vec<String> = [cores, core_set(part), memory].into_iter().flatten().collect();
+    let disks = disks(part).map(|rate| format!("disks {rate}"));
+    let all: Vec<String> = [cores, core_set(part), memory, disks].into_iter().flatten().collect();
     if all.is_empty() { String::new() } else { format!(" ({})", all.join(", ")) }
 }
 
 fn core_set(part: &PartRecord) -> Option<String> {
     (!part.cores.is_empty()).then(|| format!("on {}", part.cores))
+}
+
+/// Rate of each disk, each way, in the unit of plans.
+fn disks(part: &PartRecord) -> Option<String> {
+    part.disk_bytes_s.map(|bytes| format!("{} MB/s", bytes as f64 / 1e6))
 }
 
 /// CPU time in cores, and the numbers of the cores.
@@ -134,11 +140,12 @@ fn table(topology: &TopologyRecord) -> Grid {
             if part.url.is_empty() { words::NONE.to_owned() } else { part.url.clone() },
             cores(part),
             part.memory_bytes.map_or_else(|| words::NONE.to_owned(), |bytes| words::bytes(bytes as f64)),
+            disks(part).unwrap_or_else(|| words::NONE.to_owned()),
             words::duration(part.start_s),
         ]
     });
     Grid::new(
-        &["Part", "Service", "Version", "Host", "Answers at", "Cores", "Memory", "Ready after"],
+        &["Part", "Service", "Version", "Host", "Answers at", "Cores", "Memory", "Disks", "Ready after"],
         rows.collect(),
     )
     .with_words(&["Service", "Version", "Host", "Answers at"])
@@ -183,6 +190,7 @@ mod tests {
     pub(super) fn topology() -> TopologyRecord {
         let mut store = part("relational", 1, "PostgreSQL", &[]);
         (store.cpus, store.cores) = (Some(0.5), "0-1".to_owned());
+        store.disk_bytes_s = Some(1_500_000);
         TopologyRecord {
             front: "web-1".to_owned(),
             parts: vec![
@@ -204,7 +212,7 @@ mod tests {
         assert_eq!(lines[0], "users");
         assert!(lines[2].starts_with("web  [web-1]") && lines[2].ends_with("nginx"), "{text}");
         assert!(lines[4].starts_with("application  [application-1] [application-2]"), "{text}");
-        assert!(lines[6].ends_with("PostgreSQL (0.5 cores, on 0-1)"), "{text}");
+        assert!(lines[6].ends_with("PostgreSQL (0.5 cores, on 0-1, disks 1.5 MB/s)"), "{text}");
         assert_eq!((lines.len(), parts(&topology())), (7, "4 services".to_owned()));
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH));
     }

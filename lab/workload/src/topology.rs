@@ -266,6 +266,7 @@ impl Topology {
             cpus: part.limits.cpus,
             cores: part.limits.cpu_set.iter().copied().collect::<Cores>().to_string(),
             memory_bytes: part.limits.memory_bytes,
+            disk_bytes_s: part.limits.disk_bytes_s,
             ..PartRecord::default()
         };
         TopologyRecord {

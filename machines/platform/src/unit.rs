@@ -1,10 +1,12 @@
 //! Description of a unit, independent of the kind of platform.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use crate::MissingRequirement;
 
 /// Kind of a unit's readiness.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -188,6 +190,55 @@ impl Unit {
             stop: StopSignal::default(),
             limits: Limits::default(),
             ready,
+        }
+    }
+
+    /// Checks that its working folder is there, unless it is created with its files.
+    ///
+    /// # Errors
+    /// If it is missing.
+    pub fn check_workdir(&self) -> Result<(), MissingRequirement> {
+        if self.files.is_empty() { folder_is_there(&self.workdir) } else { Ok(()) }
+    }
+
+    /// Checks that the folder of its log is there. A log without a folder is in the current one, which exists.
+    ///
+    /// # Errors
+    /// If it is missing.
+    pub fn check_log_folder(&self) -> Result<(), MissingRequirement> {
+        self.log.parent().filter(|folder| *folder != Path::new("")).map_or(Ok(()), folder_is_there)
+    }
+}
+
+fn folder_is_there(folder: &Path) -> Result<(), MissingRequirement> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let what = format!("folder `{}` is not there", folder.display());
+    Err(MissingRequirement { what, hint: "make it first".to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_must_be_there_unless_they_are_made_or_current() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut unit = Unit::new("one", PathBuf::from("/bin/true"), Readiness::Runs);
+        let gone = dir.path().join("gone");
+        let missing = MissingRequirement {
+            what: format!("folder `{}` is not there", gone.display()),
+            hint: "make it first".to_owned(),
+        };
+        (unit.workdir, unit.log) = (gone.clone(), gone.join("log"));
+        assert_eq!(unit.check_workdir(), Err(missing.clone()));
+        assert_eq!(unit.check_log_folder(), Err(missing));
+        unit.files.push(UnitFile { path: PathBuf::from("a"), bytes: Vec::new(), mode: 0o644 });
+        assert_eq!(unit.check_workdir(), Ok(()));
+        for log in [dir.path().join("log"), PathBuf::from("log")] {
+            unit.log = log;
+            assert_eq!(unit.check_log_folder(), Ok(()));
         }
     }
 }

@@ -188,8 +188,8 @@ impl Service {
         self.measured.as_ref()
     }
 
-    /// Returns this service with the programs of a folder: another version of it. What the folder does not have,
-    /// but for the program that is started, is that of the machine.
+    /// Returns this service with the programs of a folder: another version of it. The program
+    /// that is started and the one that tells the version must be there; others that are not are the machine's.
     #[must_use]
     pub fn with_programs(&self, folder: &Path) -> &'static Service {
         // Parts of a deployment refer to services for the life of the program, and a plan names few folders.
@@ -292,7 +292,10 @@ impl Service {
             if let Some(found) = paths::within(folder, places) {
                 return Ok(found);
             }
-            if self.program.as_deref() == Some(name) {
+            let is_started = self.program.as_deref() == Some(name);
+            // Else the version in the record would be that of the machine's program.
+            let tells_version = self.version.as_ref().is_some_and(|(program, _)| program == name);
+            if is_started || tells_version {
                 return Err(MissingRequirement {
                     what: format!("`{}` has no program `{name}` of {}", folder.display(), self.title),
                     hint: "name the folder with the programs of an installed version".to_owned(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use barograph_platform::{Fault, UnitExit};
+use barograph_platform::{Fault, UnitExit, UnitOutput};
 use bollard::models::{ContainerCreateBody, ContainerState};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::io::AsyncWrite;
@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::deadline::Deadline;
 use crate::engine::Engine;
-use crate::output::{LogStream, Output};
+use crate::output::{self, LogStream};
 use crate::remover::Remover;
 
 /// Longest wait for the last output of an ended container, which may come through a busy engine.
@@ -50,7 +50,7 @@ pub(crate) struct ContainerRequest {
     pub(crate) body: ContainerCreateBody,
     /// Files for a container of an engine that does not see this machine's files.
     pub(crate) files: Option<Vec<u8>>,
-    pub(crate) output: Output,
+    pub(crate) output: UnitOutput,
     /// Log to which a lack of memory is reported.
     pub(crate) log: PathBuf,
     /// Whether its processes are processes of this machine.
@@ -94,7 +94,7 @@ impl ContainerProcess {
         };
         let (tell, ended) = watch::channel(None);
         let (held, let_go) = oneshot::channel();
-        let reading = tokio::spawn(wish.output.follow(said.output));
+        let reading = tokio::spawn(output::follow(wish.output, said.output));
         let killed = Arc::new(AtomicBool::new(false));
         let limited = wish.body.host_config.is_some_and(|host| host.memory.is_some());
         let watched =

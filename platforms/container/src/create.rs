@@ -3,15 +3,16 @@
 use std::path::Path;
 use std::time::Duration;
 
-use barograph_platform::{Fault, Limits, LogTail, OnLine, Readiness, ReadyAddress, Step, Unit, UnitExit};
-use barograph_platform_process::until_answered;
+use barograph_platform::{
+    Fault, Limits, LogTail, OnLine, Readiness, ReadyAddress, Step, Unit, UnitExit, UnitOutput,
+};
+use barograph_platform_process::{open_output, until_answered};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::container_process::{ContainerProcess, ContainerRequest};
 use crate::files;
 use crate::names;
-use crate::output::Output;
 use crate::remover::Remover;
 use crate::running::InContainer;
 use crate::site::ContainerSite;
@@ -38,14 +39,7 @@ pub(crate) async fn create(site: &ContainerSite, unit: &Unit, on_line: OnLine) -
     for (number, step) in unit.prepare.iter().enumerate() {
         take_step(site, &free, &holder, (number + 1, step)).await?;
     }
-    let open_log = |source| Fault::OpenLog { unit: unit.name.clone(), path: unit.log.clone(), source };
-    let (output, announced) = match unit.ready {
-        Readiness::StdoutLine { .. } | Readiness::Exit { .. } => {
-            let (output, announced) = Output::lines(&unit.log, on_line).map_err(open_log)?;
-            (output, Some(announced))
-        }
-        Readiness::Answers { .. } | Readiness::Runs => (Output::to_log(&unit.log).map_err(open_log)?, None),
-    };
+    let (output, announced) = open_output(unit, on_line)?;
     let name = names::unit(&site.common.site, &unit.name);
     let contained = start(site, unit, &name, (&holder, &unit.program, &unit.args), output).await?;
     let running = InContainer::new(contained, unit.stop, unit.log.clone(), site.common.machine);
@@ -87,7 +81,7 @@ async fn start(
     unit: &Unit,
     name: &str,
     (holder, program, args): (&str, &Path, &[String]),
-    output: Output,
+    output: UnitOutput,
 ) -> Result<ContainerProcess, Fault> {
     let archive = site.common.remote && !unit.files.is_empty();
     let files = archive.then(|| files::archive(unit)).transpose().map_err(|source| Fault::Unit {
@@ -115,7 +109,7 @@ async fn take_step(
     holder: &str,
     (number, step): (usize, &Step),
 ) -> Result<(), Fault> {
-    let output = Output::to_log(&unit.log).map_err(|source| Fault::OpenLog {
+    let output = UnitOutput::to_log(&unit.log).map_err(|source| Fault::OpenLog {
         unit: unit.name.clone(),
         path: unit.log.clone(),
         source,

@@ -1,7 +1,6 @@
 //! An open site: its hosts, and this machine beside them.
 
 use std::net::IpAddr;
-use std::path::Path;
 
 use barograph_platform::{
     BoxFuture, Disks, Facts, Fault, HERE, MissingRequirement, OnLine, Readiness, Site, SiteSpec, Unit,
@@ -80,13 +79,10 @@ impl ContainerSite {
                 return missing(what, "share its folder with the hosts of the site");
             }
         }
-        if !self.common.remote && unit.files.is_empty() && !unit.workdir.is_dir() {
-            return missing(format!("folder `{}` is not there", unit.workdir.display()), "make it first");
+        if !self.common.remote {
+            unit.check_workdir()?;
         }
-        let log = unit.log.parent().filter(|folder| *folder != Path::new(""));
-        if let Some(folder) = log.filter(|folder| !folder.is_dir()) {
-            return missing(format!("folder `{}` is not there", folder.display()), "make it first");
-        }
+        unit.check_log_folder()?;
         let mut facts = vec![("program".to_owned(), unit.program.display().to_string())];
         if matches!(unit.ready, Readiness::Runs) {
             facts.push(("ready".to_owned(), "when its container runs".to_owned()));

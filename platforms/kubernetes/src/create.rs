@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use barograph_platform::{Fault, LogTail, OnLine, Readiness, ReadinessCheck, ReadyAddress, Unit, UnitExit};
-use barograph_platform_process::until_answered;
+use barograph_platform::{
+    Fault, LogTail, OnLine, Readiness, ReadinessCheck, ReadyAddress, Unit, UnitExit, UnitOutput,
+};
+use barograph_platform_process::{open_output, until_answered};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::Patch;
@@ -14,7 +16,7 @@ use tokio::time::timeout;
 
 use crate::access::refused;
 use crate::events;
-use crate::logs::{self, Output};
+use crate::logs;
 use crate::names;
 use crate::pod_state::PodState;
 use crate::removal::{apply, delete_pod};
@@ -48,14 +50,7 @@ enum FirstEvent {
 /// Creates `unit` and waits until it is ready. On failure its pod is removed.
 pub(crate) async fn create(site: &KubernetesSite, unit: &Unit, on_line: OnLine) -> Result<RunningPod, Fault> {
     lay_out(site, unit)?;
-    let open_log = |source| Fault::OpenLog { unit: unit.name.clone(), path: unit.log.clone(), source };
-    let (output, announced) = match unit.ready {
-        Readiness::StdoutLine { .. } | Readiness::Exit { .. } => {
-            let (output, announced) = Output::lines(&unit.log, on_line).map_err(open_log)?;
-            (output, Some(announced))
-        }
-        Readiness::Answers { .. } | Readiness::Runs => (Output::to_log(&unit.log).map_err(open_log)?, None),
-    };
+    let (output, announced) = open_output(unit, on_line)?;
     site.give_ports(&unit.host).await?;
     let begun = Begun::begin(site, unit).await?;
     let running = begun.until_running(output).await?;
@@ -118,7 +113,7 @@ impl<'a> Begun<'a> {
     }
 
     /// Waits until its program runs, or has ended.
-    async fn until_running(mut self, output: Output) -> Result<RunningPod, Fault> {
+    async fn until_running(mut self, output: UnitOutput) -> Result<RunningPod, Fault> {
         let state = match timeout(START, self.until_started()).await {
             Ok(started) => started.map_err(|why| self.fault("start the pod of", why))?,
             Err(_) => return Err(self.fault("start the pod of", format!("it did not run within {START:?}"))),
@@ -138,7 +133,8 @@ impl<'a> Begun<'a> {
             PodState::Runs { container } => container.clone(),
             _ => None,
         };
-        let reading = tokio::spawn(output.follow(self.pods.clone(), self.name.clone(), self.view.clone()));
+        let reading =
+            tokio::spawn(logs::follow(output, self.pods.clone(), self.name.clone(), self.view.clone()));
         self.is_kept = true;
         let place = (&self.pods, self.name.as_str());
         Ok(RunningPod::watch(self.unit, place, self.view.clone(), container.as_deref(), reading))

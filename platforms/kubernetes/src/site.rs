@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -109,13 +108,8 @@ impl KubernetesSite {
                 return missing(what, "share its folder with the hosts of the site");
             }
         }
-        if unit.files.is_empty() && !unit.workdir.is_dir() {
-            return missing(format!("folder `{}` is not there", unit.workdir.display()), "make it first");
-        }
-        let log = unit.log.parent().filter(|folder| *folder != Path::new(""));
-        if let Some(folder) = log.filter(|folder| !folder.is_dir()) {
-            return missing(format!("folder `{}` is not there", folder.display()), "make it first");
-        }
+        unit.check_workdir()?;
+        unit.check_log_folder()?;
         let mut facts = vec![("program".to_owned(), unit.program.display().to_string())];
         if matches!(unit.ready, Readiness::Runs) {
             facts.push(("ready".to_owned(), "when its container runs".to_owned()));

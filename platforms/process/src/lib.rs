@@ -19,6 +19,7 @@ mod folders;
 mod groups;
 mod ignored;
 mod local;
+mod output;
 mod ports;
 mod preflight;
 mod proc_fs;
@@ -36,6 +37,7 @@ use barograph_platform::{
 pub use answer::until_answered;
 pub use containment::Containment;
 pub use local::{HostEntry, Local};
+pub use output::open_output;
 
 /// Its name and abilities.
 pub const KIND: PlatformKind =

@@ -34,7 +34,8 @@ fn parts(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
         .float("start_s", |r| r.1.start_s.into())
         .float("cpu_limit_cores", |r| r.1.cpus.into())
         .text("core_set", |r| some(&r.1.cores).into())
-        .whole("memory_limit_bytes", |r| r.1.memory_bytes.into());
+        .whole("memory_limit_bytes", |r| r.1.memory_bytes.into())
+        .whole("disk_limit_bytes_s", |r| r.1.disk_bytes_s.into());
     let rows = run.topology().into_iter().flat_map(|t| t.parts.iter().map(move |part| (t, part)));
     book.table("parts", &columns, rows)
 }

@@ -352,6 +352,7 @@ fn world() -> [Entry; 11] {
         cpus: Some(1.5),
         cores: "0-1".to_owned(),
         memory_bytes: Some(1_073_741_824),
+        disk_bytes_s: Some(1_500_000),
     };
     let topology = TopologyRecord {
         abilities: Some(vec!["disks".to_owned()]),

@@ -94,6 +94,7 @@ fn kept(
         // Not the cores of the unit: it has none if its whole machine is bound to them.
         cores: planned.plan.deploy.limits_of(started.tier).map_or_else(String::new, |l| l.cores.to_string()),
         memory_bytes: started.unit.limits.memory_bytes,
+        disk_bytes_s: started.unit.limits.disk_bytes_s,
     }
 }
 

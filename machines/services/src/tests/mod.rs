@@ -215,6 +215,11 @@ fn another_version_is_one_service_for_each_folder() {
     assert_eq!(why.what, "`/opt/pg/bin` has no program `postgres` of PostgreSQL");
     let own = crate::find("kv").unwrap();
     assert!(own.missing().is_none());
+    let postfix = crate::find("postfix").unwrap();
+    std::fs::write(folder.path().join("master"), "").unwrap();
+    let why = postfix.with_programs(folder.path()).version().unwrap_err();
+    let why = std::error::Error::source(&why).unwrap().to_string();
+    assert!(why.contains("has no program `postconf` of Postfix"), "{why}");
     let why = own.with_programs(folder.path()).missing().unwrap();
     assert!(why.what.ends_with("it is a part of this one"), "{}", why.what);
 }
