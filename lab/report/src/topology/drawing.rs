@@ -24,11 +24,39 @@ const PAPER: f64 = 1140.0;
 /// Room around an application among several.
 const APART: f64 = 14.0;
 
+/// Most parts of a tier beside each other; more are one box.
+const MOST: usize = 12;
+
+/// What a box stands for: a part, or all parts of a tier.
+#[derive(Clone, Copy)]
+struct Drawn<'p> {
+    /// The part, or the first of them.
+    part: &'p PartRecord,
+    count: usize,
+}
+
+impl<'p> Drawn<'p> {
+    /// The parts of a tier, or all in one.
+    fn of(tier: &[&'p PartRecord]) -> Vec<Self> {
+        match tier {
+            [first, ..] if tier.len() > MOST => vec![Drawn { part: first, count: tier.len() }],
+            _ => tier.iter().map(|part| Drawn { part, count: 1 }).collect(),
+        }
+    }
+
+    /// Its name without that of the load.
+    fn name(&self, load: &str) -> String {
+        match self.count {
+            1 => name_within(self.part, load).to_owned(),
+            count => format!("{count} x {}", self.part.tier),
+        }
+    }
+}
+
 /// A box in the drawing.
 struct PartBox<'p> {
-    part: &'p PartRecord,
-    /// Name in the box, without that of the load.
-    name: &'p str,
+    drawn: Drawn<'p>,
+    name: String,
     x: f64,
     y: f64,
     width: f64,
@@ -44,19 +72,19 @@ impl PartBox<'_> {
 struct Block<'p> {
     /// Name of its load; empty for an only application.
     load: &'p str,
-    rows: Vec<Vec<&'p PartRecord>>,
+    rows: Vec<Vec<Drawn<'p>>>,
     box_width: f64,
 }
 
 impl<'p> Block<'p> {
-    fn new(load: &'p str, rows: Vec<Vec<&'p PartRecord>>) -> Self {
+    fn new(load: &'p str, rows: Vec<Vec<Drawn<'p>>>) -> Self {
         let least = if load.is_empty() { BOX.0 } else { NARROW };
-        let letters = |part: &PartRecord| {
-            let name = name_within(part, load).chars().count();
+        let letters = |drawn: &Drawn<'_>| {
+            let name = drawn.name(load).chars().count();
             // The service stands below it, in smaller letters.
-            if load.is_empty() { name } else { name.max(part.service.chars().count()) }
+            if load.is_empty() { name } else { name.max(drawn.part.service.chars().count()) }
         };
-        let longest = rows.iter().flatten().map(|part| letters(part)).max().unwrap_or(0);
+        let longest = rows.iter().flatten().map(letters).max().unwrap_or(0);
         Block { load, rows, box_width: least.max(longest as f64 * LETTER + MARGINS) }
     }
 
@@ -80,11 +108,11 @@ impl<'p> Block<'p> {
 
     /// Its boxes around `middle`, below `top`.
     fn place(&self, middle: f64, top: f64) -> Vec<PartBox<'p>> {
-        let row = |(at, row): (usize, &Vec<&'p PartRecord>)| -> Vec<PartBox<'p>> {
+        let row = |(at, row): (usize, &Vec<Drawn<'p>>)| -> Vec<PartBox<'p>> {
             let left = middle - self.width_of(row.len() as f64) / 2.0;
-            let place = |(column, part): (usize, &&'p PartRecord)| PartBox {
-                part,
-                name: name_within(part, self.load),
+            let place = |(column, drawn): (usize, &Drawn<'p>)| PartBox {
+                drawn: *drawn,
+                name: drawn.name(self.load),
                 x: left + column as f64 * (self.box_width + GAP.0),
                 y: top + Block::top_of(at),
                 width: self.box_width,
@@ -119,7 +147,7 @@ fn new_drawing(size: (f64, f64)) -> Svg {
 /// An only application, with the names of its tiers on the left.
 fn draw_one(topology: &TopologyRecord) -> String {
     let levels = levels(topology);
-    let rows = levels.iter().map(|tiers| tiers.iter().flatten().copied().collect()).collect();
+    let rows = levels.iter().map(|tiers| tiers.iter().flat_map(|tier| Drawn::of(tier)).collect()).collect();
     let block = Block::new("", rows);
     let inner = block.width_of(block.widest_row().max(3.0));
     let middle = NAMES + inner / 2.0;
@@ -138,8 +166,7 @@ fn draw_one(topology: &TopologyRecord) -> String {
 /// The application of a load, whose levels depend on it alone.
 fn block_of<'p>(levels: &[Vec<Vec<&'p PartRecord>>], load: &'p str) -> Block<'p> {
     let rows = levels.iter().map(|tiers| {
-        let parts = tiers.iter().flatten().copied();
-        parts.filter(|part| part.load == load).collect::<Vec<_>>()
+        tiers.iter().filter(|tier| tier[0].load == load).flat_map(|tier| Drawn::of(tier)).collect::<Vec<_>>()
     });
     Block::new(load, rows.filter(|row| !row.is_empty()).collect())
 }
@@ -177,7 +204,7 @@ fn draw_block(svg: &mut Svg, topology: &TopologyRecord, (block, title): (&Block<
     let placed = block.place(middle, top);
     svg.text("part-name", (middle, top + 18.0), Anchor::Middle, title);
     // Users may reach the highest parts through an address that moves between them.
-    let named = |box_: &PartBox<'_>| topology.fronts().any(|front| front == box_.part.name);
+    let named = |box_: &PartBox<'_>| topology.fronts().any(|front| front == box_.drawn.part.name);
     let floats = !placed.iter().any(named);
     let is_front = |box_: &&PartBox<'_>| named(box_) || (floats && box_.y < top + HEAD + BOX.1);
     for first in placed.iter().filter(is_front) {
@@ -185,8 +212,9 @@ fn draw_block(svg: &mut Svg, topology: &TopologyRecord, (block, title): (&Block<
     }
     wires(svg, &placed);
     for box_ in &placed {
-        let PartBox { part, name, x, y, width } = box_;
-        svg.begin_group(&format!("{}: {} {} on {}", part.name, part.service, part.version, part.host));
+        let PartBox { drawn: Drawn { part, count }, name, x, y, width } = box_;
+        let shown = if *count == 1 { &part.name } else { name };
+        svg.begin_group(&format!("{shown}: {} {} on {}", part.service, part.version, part.host));
         svg.rect("part", (*x, *y), (*width, BOX.1));
         svg.text("part-name", (box_.middle(), y + 19.0), Anchor::Middle, name);
         svg.text("tick", (box_.middle(), y + 35.0), Anchor::Middle, &part.service);
@@ -197,7 +225,7 @@ fn draw_block(svg: &mut Svg, topology: &TopologyRecord, (block, title): (&Block<
 /// Connections between parts. Within one level the line goes below the boxes.
 fn wires(svg: &mut Svg, placed: &[PartBox<'_>]) {
     for from in placed {
-        for to in placed.iter().filter(|to| from.part.uses.contains(&to.part.name)) {
+        for to in placed.iter().filter(|to| from.drawn.part.uses.contains(&to.drawn.part.name)) {
             let (x1, x2) = (from.middle(), to.middle());
             if from.y < to.y {
                 svg.line("wire", (x1, from.y + BOX.1), (x2, to.y));
@@ -229,6 +257,20 @@ mod tests {
         assert!(draw(&topology).contains(&format!("width=\"{:.1}\"", BOX.0)));
         topology.parts[0].name = "web-of-the-second-tile-1".to_owned();
         assert!(draw(&topology).contains("width=\"198.4\""));
+    }
+
+    #[test]
+    fn parts_of_a_tier_that_do_not_fit_are_one_box() {
+        let names: Vec<String> = (1..=400).map(|number| format!("node-{number}")).collect();
+        let uses: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut parts = vec![part("web", 1, "nginx", &uses)];
+        parts.extend((1..=400).map(|number| part("node", number, "shop", &["store-1"])));
+        parts.push(part("store", 1, "PostgreSQL", &[]));
+        let topology = TopologyRecord { parts, ..TopologyRecord::default() };
+        let svg = draw(&topology);
+        assert!(svg.contains(">400 x node</text>") && svg.contains("<title>400 x node: shop"), "{svg}");
+        // Users to web, web to the nodes, the nodes to the store.
+        assert_eq!((svg.matches("class=\"part\"").count(), svg.matches("class=\"wire\"").count()), (3, 3));
     }
 
     #[test]
