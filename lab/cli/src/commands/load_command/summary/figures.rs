@@ -102,7 +102,21 @@ impl Times {
         times.map(|ms| cell(&time(ms))).concat()
     }
 
+    /// Times of operations of which none ended.
+    const NONE: Times = Times {
+        mean_ms: f64::NAN,
+        p50_ms: f64::NAN,
+        p90_ms: f64::NAN,
+        p95_ms: f64::NAN,
+        p99_ms: f64::NAN,
+        p999_ms: f64::NAN,
+        max_ms: f64::NAN,
+    };
+
     pub(crate) fn response(op: &OpRecord) -> Self {
+        if op.count == 0 {
+            return Times::NONE;
+        }
         Times {
             mean_ms: op.mean_ms,
             p50_ms: op.p50_ms,
@@ -115,6 +129,9 @@ impl Times {
     }
 
     pub(crate) fn service(op: &OpRecord) -> Self {
+        if op.count == 0 {
+            return Times::NONE;
+        }
         Times {
             mean_ms: op.service_mean_ms,
             p50_ms: op.service_p50_ms,
@@ -228,5 +245,12 @@ mod tests {
         some.record_n(1_000, 97).unwrap();
         let times = Times::merged(&[op(98, 1.0, 1.0), op(2, 500.0, 510.0)], Times::response, &some);
         assert!(times.p50_ms.is_nan() && times.max_ms == 510.0, "{times:?}");
+    }
+
+    #[test]
+    fn operations_that_did_not_happen_have_no_times() {
+        for times in [Times::response, Times::service].map(|of| of(&op(0, 0.0, 0.0))) {
+            assert_eq!(times.cells().split_whitespace().collect::<Vec<_>>(), ["–"; QUANTILES.len()]);
+        }
     }
 }
