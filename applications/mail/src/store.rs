@@ -1,5 +1,6 @@
 //! The store: a SQLite file, and one thread that does all work on it.
 
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -47,6 +48,21 @@ pub enum StoreError {
         #[source]
         why: rusqlite::Error,
     },
+    /// Another server has the folder.
+    #[error("another mail server has the folder `{}`: stop it, or choose another folder", folder.display())]
+    Taken {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The folder cannot be locked.
+    #[error("lock the mail store by `{}`", path.display())]
+    Lock {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        why: std::io::Error,
+    },
     /// The thread cannot be started.
     #[error("start the thread of the mail store")]
     Thread(#[source] std::io::Error),
@@ -68,19 +84,23 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Opens the file `mail.db` in a folder, and makes it if there is none.
+    /// Opens the file `mail.db` in a folder, and makes it if there is none. The folder is locked until the thread ends.
     ///
     /// # Errors
-    /// If the file or the thread cannot be had.
+    /// If the file or the thread cannot be had, or another server has the folder.
     pub(crate) fn open(folder: &Path, durability: Durability) -> Result<Self, StoreError> {
+        let lock = lock(folder)?;
         let path = folder.join("mail.db");
         let database = connect(&path, durability).map_err(|why| StoreError::Open { path, why })?;
         let (jobs, queue) = mpsc::channel(QUEUE);
         let thread = thread::Builder::new().name("mail store".to_owned());
-        let spawned = match durability {
-            Durability::Memory => thread.spawn(move || answer_first(&database, queue)),
-            Durability::Full | Durability::System => thread.spawn(move || store_first(&database, queue)),
-        };
+        let spawned = thread.spawn(move || {
+            match durability {
+                Durability::Memory => answer_first(&database, queue),
+                Durability::Full | Durability::System => store_first(&database, queue),
+            }
+            drop(lock);
+        });
         spawned.map_err(StoreError::Thread)?;
         Ok(Store { jobs })
     }
@@ -102,6 +122,20 @@ impl Store {
         });
         self.jobs.send(job).await.map_err(|_| StoreError::Job)?;
         answer.await.map_err(|_| StoreError::Job)
+    }
+}
+
+/// Takes the lock of a folder, which is that of an open file and ends with it.
+fn lock(folder: &Path) -> Result<File, StoreError> {
+    let path = folder.join("mail.lock");
+    let file = match File::create(&path) {
+        Ok(file) => file,
+        Err(why) => return Err(StoreError::Lock { path, why }),
+    };
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Taken { folder: folder.to_owned() }),
+        Err(TryLockError::Error(why)) => Err(StoreError::Lock { path, why }),
     }
 }
 
@@ -146,5 +180,19 @@ fn answer_first(database: &Connection, mut queue: mpsc::Receiver<Job>) {
         if transaction.commit().is_err() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_has_one_store() {
+        let folder = tempfile::tempdir().unwrap();
+        let _first = Store::open(folder.path(), Durability::System).unwrap();
+        let second = Store::open(folder.path(), Durability::System).err().unwrap().to_string();
+        let expected = format!("another mail server has the folder `{}`", folder.path().display());
+        assert!(second.starts_with(&expected), "{second}");
     }
 }

@@ -31,7 +31,12 @@ impl MailAddress {
         let scheme = if is_lmtp { LMTP } else { barograph_smtp::SCHEME };
         let of = |end: Result<Address, AddressError>| end.map_err(|why| why.to_string());
         Ok(MailAddress {
-            submission: of(Address::parse(first, scheme))?,
+            submission: Address::parse(first, scheme).map_err(|why| match why {
+                AddressError::Scheme { found, .. } => {
+                    format!("unknown scheme `{found}`; smtp, smtps, lmtp and lmtps are known")
+                }
+                why => why.to_string(),
+            })?,
             dialect: if is_lmtp { Dialect::Lmtp } else { Dialect::Smtp },
             mailboxes: second.map(|second| of(Address::parse(second, barograph_imap::SCHEME))).transpose()?,
         })
@@ -59,6 +64,7 @@ mod tests {
         assert_eq!(MailAddress::parse("lmtp://a:1,b:2").unwrap().dialect, Dialect::Lmtp);
         assert_eq!(shown("smtp://a:25").unwrap(), "smtp://a:25");
         assert!(shown("smtp://a,").is_err(), "an address after a comma is not empty");
-        assert!(shown("http://a,b").unwrap_err().contains("unknown scheme `http`"));
+        let why = "unknown scheme `http`; smtp, smtps, lmtp and lmtps are known";
+        assert_eq!(shown("http://a,b").unwrap_err(), why);
     }
 }

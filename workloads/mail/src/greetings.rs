@@ -17,19 +17,37 @@ const LIMIT: Duration = Duration::from_secs(10);
 pub(crate) const ACCOUNTS: &str =
     "make the account, or correct mail.user or mail.password (--user, --password)";
 
-/// Asks at the addresses of a load for their greetings, and logs in as the first account. Blocks.
+/// Asks at the addresses of a load for their greetings, and logs in as the first account.
 ///
 /// # Errors
 /// The fault in words, with its address.
-pub(crate) fn check(load: &Arc<PreparedLoad>) -> Result<(), String> {
-    let of = |address: &Address, end: Result<(), String>| end.map_err(|why| format!("{address}: {why}"));
+pub(crate) async fn check(load: &Arc<PreparedLoad>) -> Result<(), String> {
     let asked = Arc::clone(load);
-    let greeted = background::block_on(LIMIT, move || async move { submission(&asked).await });
-    of(load.submission.address(), greeted)?;
+    let greeted = background::run(|_| {}, move |_| async move { submission(&asked).await });
+    in_time(load.submission.address(), greeted).await?;
     let Some(mailboxes) = &load.mailboxes else { return Ok(()) };
     let asked = Arc::clone(load);
-    let greeted = background::block_on(LIMIT, move || async move { mailbox(&asked).await });
-    of(mailboxes.address(), greeted)
+    let greeted = background::run(|_| {}, move |_| async move { mailbox(&asked).await });
+    in_time(mailboxes.address(), greeted).await
+}
+
+async fn in_time(address: &Address, greeted: impl Future<Output = Result<(), String>>) -> Result<(), String> {
+    let end = tokio::time::timeout(LIMIT, greeted).await.unwrap_or_else(|_| Err(silent()));
+    end.map_err(|why| format!("{address}: {why}"))
+}
+
+/// As [`check`] for submissions alone. Blocks.
+///
+/// # Errors
+/// The fault in words, with its address.
+pub(crate) fn check_submission(load: &Arc<PreparedLoad>) -> Result<(), String> {
+    let asked = Arc::clone(load);
+    let greeted = background::block_on(LIMIT, move || async move { submission(&asked).await });
+    greeted.unwrap_or_else(|| Err(silent())).map_err(|why| format!("{}: {why}", load.submission.address()))
+}
+
+fn silent() -> String {
+    format!("the server said nothing for {} s; correct the address", LIMIT.as_secs())
 }
 
 /// As [`check`], without a time limit.

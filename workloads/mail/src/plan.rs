@@ -242,7 +242,8 @@ impl WorkloadSettings for MailPlan {
                 .then(|| "the address for IMAP is missing after a comma".to_owned());
             if let Some(why) = address.err().or(missing) {
                 let allowed = format!("addresses as in smtp://mail.test:587,imaps://mail.test ({why})");
-                g.refuse("target.url", format!("{url:?}"), &allowed, "correct it");
+                let advice = "correct it, or send mail alone by profile = \"submit\"";
+                g.refuse("target.url", format!("{url:?}"), &allowed, advice);
             }
             for key in ["deploy.server", "mail.durability"] {
                 let allowed = "left out with target.url, where the server is there already";

@@ -106,11 +106,12 @@ impl MailWorkload {
     }
 
     fn reached(&self, job: &LoadJob<'_>) -> Result<Arc<PreparedLoad>, LoadError> {
-        let unreachable = |why| LoadError::Unreachable { url: shown(job.url), why };
-        let load = self.prepared(job.url).map_err(unreachable)?;
-        greetings::check(&load).map_err(|why| unreachable(why.into()))?;
-        Ok(load)
+        self.prepared(job.url).map_err(|why| unreachable(job, why))
     }
+}
+
+fn unreachable(job: &LoadJob<'_>, why: Box<dyn Error + Send + Sync>) -> LoadError {
+    LoadError::Unreachable { url: shown(job.url), why }
 }
 
 /// Whether mailboxes can be read at an address.
@@ -230,13 +231,19 @@ impl Workload for MailWorkload {
     ) -> Option<BoxFuture<'a, Result<Fill, LoadError>>> {
         reads(job.url).then_some(())?;
         Some(Box::pin(async move {
-            let filled = fill::fill(self.reached(job)?, progress).await;
+            let load = self.reached(job)?;
+            greetings::check(&load).await.map_err(|why| unreachable(job, why.into()))?;
+            let filled = fill::fill(load, progress).await;
             filled.map_err(|why| LoadError::Fill { url: shown(job.url), why: why.into() })
         }))
     }
 
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
         let load = self.reached(job)?;
+        if load.mailboxes.is_none() {
+            // No fill has asked it.
+            greetings::check_submission(&load).map_err(|why| unreachable(job, why.into()))?;
+        }
         // Made here, before the clock starts.
         load.vocabulary();
         Ok(barograph_engine::runnable(move || MailUsers::new(&load)))

@@ -52,7 +52,7 @@ pub(super) fn text(workload: &str, args: &LoadCommandArgs, load: &TypedLoad, run
     };
     let drain = args.timeout.min(LONGEST_DRAIN);
     let level = if args.search { search(args, load.users, window) } else { fixed(args, load.users) };
-    format!(
+    let lines = format!(
         "workload = {workload:?}\nseed = {seed}\nruns = {runs:?}\n{url}\
          {level}{open}load.window_s = {window}\nload.warm_up_s = {warm_up}\nload.drain_s = {drain}\n\
          driver.workers = {workers}\ndriver.connections = \"keep\"\ndriver.timeout_s = {timeout:?}\n\
@@ -68,7 +68,19 @@ pub(super) fn text(workload: &str, args: &LoadCommandArgs, load: &TypedLoad, run
         pause = args.failure_pause.as_secs_f64(),
         realtime = if args.realtime { "driver.realtime = true\n" } else { "" },
         keys = load.keys.join("\n"),
-    )
+    );
+    without_replaced(&lines)
+}
+
+/// The lines without those whose key a later line has: `--set` comes last.
+fn without_replaced(lines: &str) -> String {
+    let key = |line: &'_ str| line.split_once('=').map(|(key, _)| key.trim().to_owned());
+    let lines: Vec<(Option<String>, &str)> = lines.lines().map(|line| (key(line), line)).collect();
+    let is_last = |at: usize| {
+        let (key, _) = &lines[at];
+        key.is_none() || lines[at + 1..].iter().all(|(later, _)| later != key)
+    };
+    (0..lines.len()).filter(|at| is_last(*at)).map(|at| format!("{}\n", lines[at].1)).collect()
 }
 
 /// Line of the target; none for one that the run deploys.
@@ -139,6 +151,11 @@ mod tests {
         let TypedLoadCommand { workload, command, own, args, .. } = *typed(words).unwrap();
         let load = command.load(&own, &args.options()).map_err(|why| why.why).unwrap();
         WORKLOADS.read("barograph http", &text(workload, &args, &load, "/tmp/x"), &[]).unwrap()
+    }
+
+    #[test]
+    fn a_later_line_replaces_an_earlier_one_of_its_key() {
+        assert_eq!(without_replaced("a = 1\nb.c = \"a = 2\"\n\nb.d=3\nb.c=4\n"), "a = 1\n\nb.d=3\nb.c=4\n");
     }
 
     #[test]
