@@ -40,6 +40,9 @@ const TO_POSTFIX: Mails = Mails { one: 1_000, several: 10_000 };
 /// The mail server that keeps its queue on the disk.
 const POSTFIX: &str = "Postfix";
 
+/// Accounts of the users who hold IDLE: none of them has mail of other drivers.
+const WATCHERS: &str = "w{n}@barograph.test";
+
 /// Sender and recipient of all mail.
 const ADDRESS: &str = "u0@barograph.test";
 
@@ -336,8 +339,8 @@ impl Stand {
     /// Users who hold IDLE, and do what users do in a working day.
     fn watching(&self, smtp: u16, imap: u16) -> Contender {
         let line = format!(
-            "mail smtp://127.0.0.1:{smtp} --imap imap://127.0.0.1:{imap} -c {WATCHING} --messages 5 --size 0.05 \
-             --compression {COMPRESSION} --set mail.idle=1.0 -d {}s --workers 1 -q --json",
+            "mail smtp://127.0.0.1:{smtp} --imap imap://127.0.0.1:{imap} --user {WATCHERS} -c {WATCHING} \
+             --messages 5 --size 0.05 --compression {COMPRESSION} --set mail.idle=1.0 -d {}s --workers 1 -q --json",
             self.seconds
         );
         let arguments = programs::words(&line);
