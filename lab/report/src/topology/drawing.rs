@@ -80,9 +80,8 @@ impl<'p> Block<'p> {
     fn new(load: &'p str, rows: Vec<Vec<Drawn<'p>>>) -> Self {
         let least = if load.is_empty() { BOX.0 } else { NARROW };
         let letters = |drawn: &Drawn<'_>| {
-            let name = drawn.name(load).chars().count();
-            // The service stands below it, in smaller letters.
-            if load.is_empty() { name } else { name.max(drawn.part.service.chars().count()) }
+            // The service stands below the name.
+            drawn.name(load).chars().count().max(drawn.part.service.chars().count())
         };
         let longest = rows.iter().flatten().map(letters).max().unwrap_or(0);
         Block { load, rows, box_width: least.max(longest as f64 * LETTER + MARGINS) }
