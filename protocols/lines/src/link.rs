@@ -150,7 +150,7 @@ impl Link {
     /// Whether unread bytes have arrived after the last message.
     #[must_use]
     pub fn has_input(&self) -> bool {
-        self.at < self.input.len()
+        !self.unread().is_empty()
     }
 
     async fn read(&mut self, needed: usize) -> io::Result<()> {

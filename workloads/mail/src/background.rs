@@ -112,28 +112,6 @@ impl Pace for StopPoll {
     }
 }
 
-/// Runs a short piece of work to its end, and blocks. `None` if it takes longer than `limit`.
-pub(crate) fn block_on<T, F>(
-    limit: Duration,
-    work: impl FnOnce() -> F + Send + 'static,
-) -> Option<Result<T, String>>
-where
-    T: Send + 'static,
-    F: Future<Output = Result<T, String>> + 'static,
-{
-    let progress = Arc::new(Progress::default());
-    let _stop = StopAtEnd(Arc::clone(&progress));
-    let (send, ended) = std::sync::mpsc::sync_channel(1);
-    let spawned = std::thread::Builder::new().name("greetings".to_owned()).spawn(move || {
-        // Without a receiver the time was up.
-        let _ = send.send(on_thread(&progress, work()));
-    });
-    match spawned {
-        Ok(_) => ended.recv_timeout(limit).ok(),
-        Err(why) => Some(Err(format!("start a thread: {why}"))),
-    }
-}
-
 fn on_thread<T: 'static>(
     progress: &Arc<Progress>,
     work: impl Future<Output = Result<T, String>> + 'static,
@@ -156,17 +134,4 @@ fn on_thread<T: 'static>(
         }
     };
     reactor.run(main, &look).map_err(|why| format!("wait for events: {why}"))?
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn work_is_waited_for_up_to_its_limit() {
-        assert_eq!(block_on(Duration::from_secs(60), || async { Ok(5) }), Some(Ok(5)));
-        let failed = block_on(Duration::from_secs(60), || async { Err::<(), _>("no".to_owned()) });
-        assert_eq!(failed, Some(Err("no".to_owned())));
-        assert_eq!(block_on(Duration::from_millis(1), std::future::pending::<Result<(), String>>), None);
-    }
 }

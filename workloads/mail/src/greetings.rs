@@ -32,22 +32,22 @@ pub(crate) async fn check(load: &Arc<PreparedLoad>) -> Result<(), String> {
 }
 
 async fn in_time(address: &Address, greeted: impl Future<Output = Result<(), String>>) -> Result<(), String> {
+    let silent = || format!("the server said nothing for {} s; correct the address", LIMIT.as_secs());
     let end = tokio::time::timeout(LIMIT, greeted).await.unwrap_or_else(|_| Err(silent()));
     end.map_err(|why| format!("{address}: {why}"))
 }
 
-/// As [`check`] for submissions alone. Blocks.
+/// As [`check`], for callers without a runtime. Blocks.
 ///
 /// # Errors
 /// The fault in words, with its address.
-pub(crate) fn check_submission(load: &Arc<PreparedLoad>) -> Result<(), String> {
-    let asked = Arc::clone(load);
-    let greeted = background::block_on(LIMIT, move || async move { submission(&asked).await });
-    greeted.unwrap_or_else(|| Err(silent())).map_err(|why| format!("{}: {why}", load.submission.address()))
-}
-
-fn silent() -> String {
-    format!("the server said nothing for {} s; correct the address", LIMIT.as_secs())
+pub(crate) fn check_blocking(load: &Arc<PreparedLoad>) -> Result<(), String> {
+    let on_runtime = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        runtime.map_err(|why| format!("start a runtime: {why}"))?.block_on(check(load))
+    };
+    // A thread of a runtime may not block on another.
+    std::thread::scope(|scope| scope.spawn(on_runtime).join().expect("it does not panic"))
 }
 
 /// As [`check`], without a time limit.

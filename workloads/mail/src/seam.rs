@@ -242,7 +242,7 @@ impl Workload for MailWorkload {
         let load = self.reached(job)?;
         if load.mailboxes.is_none() {
             // No fill has asked it.
-            greetings::check_submission(&load).map_err(|why| unreachable(job, why.into()))?;
+            greetings::check_blocking(&load).map_err(|why| unreachable(job, why.into()))?;
         }
         // Made here, before the clock starts.
         load.vocabulary();
