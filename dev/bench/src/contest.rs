@@ -14,7 +14,7 @@ pub(crate) mod programs;
 pub(crate) mod server;
 
 pub(crate) use head::{Head, NOT_WRITTEN, readings, write};
-pub(crate) use machine::load;
+pub(crate) use machine::{commit, load};
 pub(crate) use process::PinnedProgram;
 pub(crate) use server::Server;
 

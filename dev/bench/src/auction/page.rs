@@ -5,6 +5,7 @@ use std::fs;
 use anyhow::Context;
 
 use crate::auction::ground::{BenchSetup, said};
+use crate::contest;
 
 /// Path of the page in the workspace.
 const PAGE: &str = "docs/reference/auction.md";
@@ -92,7 +93,7 @@ fn conditions(ground: &BenchSetup) -> String {
     format!(
         "Measured {} on {cores} cores, commit {}, load of the machine at the end {}.",
         first("date", &["-u", "+%Y-%m-%d %H:%M UTC"]),
-        first("git", &["--no-optional-locks", "describe", "--always", "--dirty= with uncommitted changes"]),
+        contest::commit(),
         load.split(' ').next().unwrap_or("unknown"),
     )
 }

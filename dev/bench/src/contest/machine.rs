@@ -27,7 +27,7 @@ pub(crate) fn lines() -> Vec<String> {
 }
 
 /// The checked-out commit, and whether more than written pages differs from it.
-fn commit() -> String {
+pub(crate) fn commit() -> String {
     // Without locks, since the repository may be in use.
     let of = |words: &[&str]| said_by("git", &[&["--no-optional-locks"], words].concat());
     let commit = of(&["describe", "--always"]);
