@@ -186,7 +186,7 @@ pub(crate) async fn run<W: UserFactory>(
         if is_main {
             seat.main_in_operation.set(false);
         }
-        let wishes = std::mem::take(&mut context.wishes);
+        let wishes = context.take_follow_ups();
         // A follower that reset the user belongs to the session that ended.
         let ending = (wishes.end || wishes.reset) && !is_main;
         grant(worker, seat, &wishes, Requester { key: slot.key, now: ended });
@@ -324,7 +324,7 @@ async fn operate<W: UserFactory>(
     let requests = std::mem::take(&mut context.requests);
     let mut recorder = worker.recorder.borrow_mut();
     recorder.ended(&Completion { op, intended, started, ended, outcome, requests }, 1);
-    if let Some(counters) = &mut context.counters {
+    if let Some(counters) = context.changed_counters() {
         recorder.counted(counters);
     }
     (outcome, ended)

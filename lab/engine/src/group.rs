@@ -17,6 +17,7 @@ use crate::OpContext;
 use crate::activity::ActiveUser;
 use crate::core::WaitSlots;
 use crate::population::Population;
+use crate::recorder::Batch;
 use crate::worker::{UserEntry, Worker};
 
 /// Makes the groups of one workload. One value per worker; nothing in it is shared.
@@ -94,6 +95,13 @@ impl Members {
         self.ends.push((place as u32, outcome));
     }
 
+    /// Loads the members of `ends` into the caches. In a loop of its own the misses of many members overlap;
+    /// between the work on each member they would add up.
+    fn fetch(&self, ends: &[(u32, Outcome)]) {
+        let members = ends.iter().filter_map(|(place, _)| self.places[*place as usize].as_ref());
+        std::hint::black_box(members.fold(0, |all, member| all ^ member.some_bits()));
+    }
+
     #[inline]
     pub(crate) fn at(&mut self, place: usize) -> &mut Member {
         self.places[place].as_mut().expect("operations are those of members")
@@ -105,6 +113,20 @@ pub struct Groups<F> {
     factory: F,
     /// Groups with room for further members.
     open: RefCell<Vec<Rc<EntryQueue>>>,
+    /// Lists for the group that is polled.
+    lists: RefCell<Lists>,
+}
+
+/// Lists that are empty between two polls of a group. All groups of a worker use the same, which stay in the
+/// caches.
+#[derive(Default)]
+struct Lists {
+    /// Members whose operations begin next.
+    ready: Vec<u32>,
+    /// Members whose operations ended, with their outcomes.
+    ends: Vec<(u32, Outcome)>,
+    /// Operations that ended and are not recorded.
+    batch: Batch,
 }
 
 /// Entry to a group.
@@ -119,12 +141,12 @@ pub(crate) struct EntryQueue {
 impl<F: GroupFactory> Groups<F> {
     /// Starts without groups.
     pub fn new(factory: F) -> Self {
-        Groups { factory, open: RefCell::default() }
+        Groups { factory, open: RefCell::default(), lists: RefCell::default() }
     }
 
     /// Returns the group to fill next, and starts a task if it is new.
     fn door(worker: &Rc<Worker<Self>>) -> Rc<EntryQueue> {
-        let Groups { factory, open } = &worker.population;
+        let Groups { factory, open, .. } = &worker.population;
         if let Some(door) = open.borrow().last() {
             return Rc::clone(door);
         }

@@ -9,25 +9,34 @@ use crate::core::WaitSlots;
 
 /// Context of an activity's operations. It has no clock: time belongs to the engine.
 ///
-/// Fields used by every operation come first.
-#[repr(C)]
+/// It is small, since each operation of tens of thousands in flight loads one into the caches.
 pub struct OpContext {
     /// The activity's own random stream.
     pub rng: Stream,
+    rare: Box<RareFields>,
     pub(crate) requests: u32,
     /// The user this activity belongs to.
     pub user: UserId,
     /// Argument of the activity (0 for the main behaviour).
     pub argument: u32,
-    pub(crate) wishes: FollowUps,
+    stops_others: bool,
+    resets: bool,
+    ends: bool,
+    /// Whether the operation has added to a counter or requested a start.
+    has_more: bool,
+}
+
+/// Fields that few operations use.
+struct RareFields {
+    /// Requested start of an activity, with its argument.
+    start: Option<(BehaviourId, u32)>,
     /// Counters of the workload, made when one is added to for the first time.
-    pub(crate) counters: Option<Box<Counters>>,
+    counters: Option<Box<Counters>>,
     /// Clock of the worker; `None` outside of a run.
     core: Option<Rc<WaitSlots>>,
 }
 
 /// Requests of an operation, carried out when it has ended.
-#[derive(Default)]
 pub(crate) struct FollowUps {
     pub(crate) start: Option<(BehaviourId, u32)>,
     pub(crate) stop_others: bool,
@@ -37,7 +46,35 @@ pub(crate) struct FollowUps {
 
 impl OpContext {
     pub(crate) fn new(user: UserId, argument: u32, rng: Stream, core: Option<Rc<WaitSlots>>) -> Self {
-        OpContext { user, argument, rng, core, requests: 0, counters: None, wishes: FollowUps::default() }
+        OpContext {
+            rng,
+            rare: Box::new(RareFields { start: None, counters: None, core }),
+            requests: 0,
+            user,
+            argument,
+            stops_others: false,
+            resets: false,
+            ends: false,
+            has_more: false,
+        }
+    }
+
+    /// Returns the counters if the operation has added to them.
+    #[inline]
+    pub(crate) fn changed_counters(&mut self) -> Option<&mut Counters> {
+        if self.has_more { self.rare.counters.as_deref_mut() } else { None }
+    }
+
+    /// Takes the requests of the operation, and forgets that it has added to counters.
+    #[inline]
+    pub(crate) fn take_follow_ups(&mut self) -> FollowUps {
+        let start = if std::mem::take(&mut self.has_more) { self.rare.start.take() } else { None };
+        FollowUps {
+            start,
+            stop_others: std::mem::take(&mut self.stops_others),
+            reset: std::mem::take(&mut self.resets),
+            end: std::mem::take(&mut self.ends),
+        }
     }
 
     /// Makes a turn of user 0 outside of a run, for a server that does operations of a workload.
@@ -63,13 +100,14 @@ impl OpContext {
     /// # Panics
     /// If the index is too large for any workload.
     pub fn add(&mut self, counter: CounterId, count: u64) {
-        self.counters.get_or_insert_default().raise(counter, count);
+        self.has_more = true;
+        self.rare.counters.get_or_insert_default().raise(counter, count);
     }
 
     /// Returns the amount that this operation has added to a counter so far.
     #[must_use]
     pub fn added(&self, counter: CounterId) -> u64 {
-        self.counters.as_ref().map_or(0, |counters| counters.get(counter))
+        self.rare.counters.as_ref().map_or(0, |counters| counters.get(counter))
     }
 
     /// Runs a part of an operation and adds its duration in nanoseconds to a counter of the workload. Outside
@@ -78,7 +116,7 @@ impl OpContext {
     /// # Panics
     /// If the index is too large for any workload.
     pub fn timed<T>(&mut self, counter: CounterId, part: impl FnOnce() -> T) -> T {
-        let Some(core) = &self.core else { return part() };
+        let Some(core) = &self.rare.core else { return part() };
         let begun = core.clock.now();
         let done = part();
         let took = core.clock.now() - begun;
@@ -89,35 +127,36 @@ impl OpContext {
     /// Tells the time of the worker's clock to a client below that counts durations of its own, as of connecting. Outside of
     /// a run it stands still.
     pub fn watch(&self) -> impl Fn() -> Nanos + 'static {
-        let core = self.core.clone();
+        let core = self.rare.core.clone();
         move || core.as_ref().map_or(Nanos::ZERO, |core| core.clock.now())
     }
 
     /// Waits as a part of the operation, which blocks no other. Outside of a run it returns at once. Not for users of blocking
     /// operations, whose threads have no event loop.
     pub async fn pause(&self, how_long: Nanos) {
-        let Some(core) = &self.core else { return };
+        let Some(core) = &self.rare.core else { return };
         WaitSlots::slot(core).until(core.clock.now() + how_long).await;
     }
 
     /// After this operation, start an asynchronous activity of this user.
     pub fn start(&mut self, behaviour: BehaviourId, argument: u32) {
-        self.wishes.start = Some((behaviour, argument));
+        self.has_more = true;
+        self.rare.start = Some((behaviour, argument));
     }
 
     /// Ends all other activities of this user after this operation.
     pub fn stop_others(&mut self) {
-        self.wishes.stop_others = true;
+        self.stops_others = true;
     }
 
     /// Restarts the user after this operation: other activities end, its state is forgotten, and the main
     /// behaviour begins a new session.
     pub fn reset(&mut self) {
-        self.wishes.reset = true;
+        self.resets = true;
     }
 
     /// Ends this activity after this operation. The main activity ignores it.
     pub fn end(&mut self) {
-        self.wishes.end = true;
+        self.ends = true;
     }
 }

@@ -33,19 +33,19 @@ pub(crate) struct Completion {
 }
 
 /// Operations that ended together. Those of a pipeline often have equal times, and are recorded at once.
+#[derive(Default)]
 pub(crate) struct Batch {
     /// The latest completion of each operation, and the number of completions equal to it.
     latest: Vec<Option<(Completion, u32)>>,
 }
 
 impl Batch {
-    pub(crate) fn new(ops: usize) -> Self {
-        Batch { latest: vec![None; ops] }
-    }
-
     /// Adds an operation, and records the latest one if it differs.
     #[inline]
     pub(crate) fn add(&mut self, done: Completion, recorder: &RefCell<Recorder>) {
+        if self.latest.len() <= done.op.index() {
+            self.latest.resize(done.op.index() + 1, None);
+        }
         let latest = &mut self.latest[done.op.index()];
         match latest {
             Some((known, times)) if *known == done => *times += 1,

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::task::Context;
 
 use barograph_data::Position;
-use barograph_engine::{Group, Members, OpContext};
+use barograph_engine::{Group, Members, OpContext, Stream};
 use barograph_model::{OpId, Outcome, UserId};
 use barograph_resp::Reply;
 use rand::RngExt;
@@ -22,8 +22,8 @@ use crate::worker::Worker;
 pub(crate) struct KvGroup {
     worker: Rc<Worker>,
     users: Vec<KvUser>,
-    /// The keys of each user's command with several; empty if no operation is one.
-    several: Vec<Vec<u64>>,
+    /// By user, what few commands use, so that the others load less into the caches.
+    rest: Vec<UserRest>,
     /// Connections by store.
     lines: Vec<StoreConnection>,
 }
@@ -31,15 +31,29 @@ pub(crate) struct KvGroup {
 /// One user. Its command is the one in flight, or the last one.
 #[derive(Clone, Default)]
 struct KvUser {
-    position: Position,
     /// The number of the command's key; of several, the first.
     key: u64,
-    /// The field of a hash.
-    field: u32,
     /// Number of the command. A reply to an earlier one has another number.
     number: u32,
     op: u8,
     verb: Verb,
+}
+
+/// State of a user that few commands use.
+#[derive(Clone, Default)]
+struct UserRest {
+    position: Position,
+    /// The field of a hash.
+    field: u32,
+    /// The keys of a command with several.
+    keys: Vec<u64>,
+}
+
+/// What a user draws its keys with.
+struct KeyDraw<'d> {
+    program: &'d PreparedLoad,
+    rng: &'d mut Stream,
+    rest: &'d mut UserRest,
 }
 
 impl KvGroup {
@@ -47,10 +61,7 @@ impl KvGroup {
         let program = &worker.program;
         KvGroup {
             users: vec![KvUser::default(); program.window()],
-            several: match program.verbs.contains(&Verb::MGet) {
-                true => vec![Vec::new(); program.window()],
-                false => Vec::new(),
-            },
+            rest: vec![UserRest::default(); program.window()],
             lines: (0..program.stores.len())
                 .map(|store| StoreConnection::new(store, number, program.window()))
                 .collect(),
@@ -61,22 +72,20 @@ impl KvGroup {
 
 impl Group for KvGroup {
     fn join(&mut self, place: usize, _: UserId) {
-        self.users[place].position = Position::default();
+        self.rest[place].position = Position::default();
     }
 
     fn begin(&mut self, place: usize, op: OpId, context: &mut OpContext) {
-        let KvGroup { worker, users, several, lines } = self;
+        let KvGroup { worker, users, rest, lines } = self;
         let program = &worker.program;
         let user = &mut users[place];
-        user.begin(op, program, context);
-        if user.verb == Verb::MGet {
-            user.draw_several(&mut several[place], program, context);
-        }
+        user.begin(op, KeyDraw { program, rng: &mut context.rng, rest: &mut rest[place] });
         let pending = PendingCommand { place: place as u32, number: user.number };
         let store = keys::store_of(user.key, lines.len());
-        lines[store].submit(worker, pending, |out| match user.verb {
-            Verb::MGet => program.write_several(&several[place], out),
-            _ => program.write(op.index(), (user.key, user.field), out),
+        let sent = user.sent(&rest[place]);
+        lines[store].submit(worker, pending, |out| match sent.verb {
+            Verb::MGet => program.write_several(sent.keys, out),
+            _ => program.write(op.index(), (sent.key, sent.field), out),
         });
         context.sent();
     }
@@ -89,17 +98,15 @@ impl Group for KvGroup {
     }
 
     fn poll(&mut self, cx: &mut Context<'_>, members: &mut Members) {
-        let KvGroup { worker, users, several, lines } = self;
+        let KvGroup { worker, users, rest, lines } = self;
         for line in lines {
             let end_of = |pending: PendingCommand, end: Result<&Reply<'_>, &Failed>| {
                 let place = pending.place as usize;
                 let user = &users[place];
                 let waits = user.number == pending.number;
                 if waits {
-                    let keys = several.get(place).map_or(&[][..], Vec::as_slice);
-                    let sent = SentCommand { verb: user.verb, key: user.key, field: user.field, keys };
                     let found = match end {
-                        Ok(reply) => worker.judge().end(sent, reply),
+                        Ok(reply) => worker.judge().end(user.sent(&rest[place]), reply),
                         Err(failed) => Err(failed.clone()),
                     };
                     let outcome = counted(found, OpId(user.op), worker, members);
@@ -114,31 +121,51 @@ impl Group for KvGroup {
 
 impl KvUser {
     /// Draws the key of its next command.
-    fn begin(&mut self, op: OpId, program: &PreparedLoad, context: &mut OpContext) {
-        let verb = program.verbs[op.index()];
-        let key = program.keys.draw(&mut context.rng, &mut self.position);
+    fn begin(&mut self, op: OpId, mut draw: KeyDraw<'_>) {
         self.number = self.number.wrapping_add(1);
         self.op = op.0;
-        self.verb = verb;
-        self.key = key;
-        self.field = match verb {
-            Verb::HGet | Verb::HSet => context.rng.random_range(0..program.plan.fields),
-            _ => 0,
-        };
+        self.verb = draw.program.verbs[op.index()];
+        self.key = draw.key();
+        match self.verb {
+            Verb::HGet | Verb::HSet => draw.field(),
+            Verb::MGet => draw.several(self.key),
+            _ => {}
+        }
     }
 
-    /// Draws keys of one store: the first at random, the others are its successors.
-    fn draw_several(&mut self, keys: &mut Vec<u64>, program: &PreparedLoad, context: &mut OpContext) {
-        let (count, stores) = (program.keys.count(), program.stores.len());
-        let store = keys::store_of(self.key, stores);
-        keys.clear();
-        keys.push(self.key);
-        while keys.len() < program.plan.mget_keys as usize {
-            let mut key = program.keys.draw(&mut context.rng, &mut self.position);
+    /// The command in flight.
+    #[inline]
+    fn sent<'r>(&self, rest: &'r UserRest) -> SentCommand<'r> {
+        let (verb, key) = (self.verb, self.key);
+        match verb {
+            Verb::HGet | Verb::HSet => SentCommand { verb, key, field: rest.field, keys: &[] },
+            Verb::MGet => SentCommand { verb, key, field: 0, keys: &rest.keys },
+            _ => SentCommand { verb, key, field: 0, keys: &[] },
+        }
+    }
+}
+
+impl KeyDraw<'_> {
+    fn key(&mut self) -> u64 {
+        self.program.keys.draw(self.rng, &mut self.rest.position)
+    }
+
+    fn field(&mut self) {
+        self.rest.field = self.rng.random_range(0..self.program.plan.fields);
+    }
+
+    /// Draws keys of one store: the first is given, the others are the successors of keys at random.
+    fn several(&mut self, first: u64) {
+        let (count, stores) = (self.program.keys.count(), self.program.stores.len());
+        let store = keys::store_of(first, stores);
+        self.rest.keys.clear();
+        self.rest.keys.push(first);
+        while self.rest.keys.len() < self.program.plan.mget_keys as usize {
+            let mut key = self.key();
             while keys::store_of(key, stores) != store {
                 key = (key + 1) % count;
             }
-            keys.push(key);
+            self.rest.keys.push(key);
         }
     }
 }

@@ -20,7 +20,6 @@ const ROUNDS_IN_A_ROW: usize = 8;
 const THE_GROUP: u32 = u32::MAX;
 
 /// A user of a group. Members lie side by side, so they hold little besides what every operation uses.
-#[repr(C)]
 pub(crate) struct Member {
     intended: Nanos,
     started: Nanos,
@@ -69,6 +68,12 @@ impl Member {
             seat: Box::new(seat),
         }
     }
+
+    /// Bits of fields that are far apart, so that reading them loads all of it.
+    #[inline]
+    pub(super) fn some_bits(&self) -> u64 {
+        self.intended.0 ^ u64::from(self.context.user.0) ^ u64::from(self.op.0)
+    }
 }
 
 /// A group with its members and their worker.
@@ -92,14 +97,13 @@ impl<F: GroupFactory> Crew<F> {
     pub(crate) fn new(worker: &Rc<Worker<Groups<F>>>, door: &Rc<EntryQueue>, group: F::Group) -> Self {
         let mut members = Members::default();
         members.places.resize_with(door.size, || None);
-        members.ends.reserve(door.size);
         Crew {
             worker: Rc::clone(worker),
             door: Rc::clone(door),
             group,
             members,
-            ready: Vec::with_capacity(door.size),
-            batch: Batch::new(worker.settings.limits.len()),
+            ready: Vec::new(),
+            batch: Batch::default(),
             slot: WaitSlots::slot_of_member(&worker.core, &door.inbox, THE_GROUP),
             has_deadline: false,
             behaviours: Arc::clone(&worker.settings.behaviours),
@@ -108,6 +112,23 @@ impl<F: GroupFactory> Crew<F> {
 
     /// Makes all possible progress; ready when the last member has left.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.exchange_lists();
+        let polled = self.go_on_in_rounds(cx);
+        self.exchange_lists();
+        polled
+    }
+
+    /// Takes the lists of the worker, or returns them. A list that is not empty stays.
+    fn exchange_lists(&mut self) {
+        let mut lists = self.worker.population.lists.borrow_mut();
+        if self.ready.is_empty() {
+            std::mem::swap(&mut self.ready, &mut lists.ready);
+        }
+        std::mem::swap(&mut self.members.ends, &mut lists.ends);
+        std::mem::swap(&mut self.batch, &mut lists.batch);
+    }
+
+    fn go_on_in_rounds(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.door.inbox.listen(cx);
         for _ in 0..ROUNDS_IN_A_ROW {
             self.admit();
@@ -224,6 +245,7 @@ impl<F: GroupFactory> Crew<F> {
     fn end(&mut self) {
         let ended = self.worker.core.clock.now();
         let mut ends = std::mem::take(&mut self.members.ends);
+        self.members.fetch(&ends);
         for (place, outcome) in ends.drain(..) {
             self.end_one(place as usize, outcome, ended);
         }
@@ -251,7 +273,7 @@ impl<F: GroupFactory> Crew<F> {
         let is_late = ended - started > self.worker.settings.timeout;
         let outcome = if is_late { Outcome::TimedOut } else { outcome };
         let leaves = member.leaves;
-        if let Some(counters) = &mut context.counters {
+        if let Some(counters) = context.changed_counters() {
             self.worker.recorder.borrow_mut().counted(counters);
         }
         let done = Completion { op, intended, started, ended, outcome, requests };
@@ -267,7 +289,7 @@ impl<F: GroupFactory> Crew<F> {
     fn go_on(&mut self, place: usize, outcome: Outcome, ended: Nanos) {
         let behaviour = self.behaviours.get(BehaviourId(0));
         let member = self.members.places[place].as_mut().expect("it has just ended an operation");
-        let resets = std::mem::take(&mut member.context.wishes.reset);
+        let resets = member.context.take_follow_ups().reset;
         let mut memory = MemberContext { group: &mut self.group, place };
         if resets {
             memory.end_session();
