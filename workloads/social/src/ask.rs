@@ -10,6 +10,14 @@ use barograph_reactor::block_on;
 /// Time limit of the first answer.
 const FIRST_ANSWER: Duration = Duration::from_secs(5);
 
+/// Checks that an address is well-formed.
+///
+/// # Errors
+/// The fault in words.
+pub(crate) fn check(url: &str) -> Result<(), String> {
+    Target::parse(url, &Options::default()).map(drop).map_err(|why| in_one_line(&why))
+}
+
 /// The site at an address, which answers. Blocks.
 ///
 /// # Errors

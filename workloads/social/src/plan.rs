@@ -7,6 +7,7 @@ use barograph_model::{MeasureSpec, Nanos};
 use barograph_social::{FileKind, FilePlace, FillOrder};
 use barograph_spec::{Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
 
+use crate::ask;
 use crate::measures::MEASURES;
 use crate::operation::{Operation, stationary};
 use crate::rules;
@@ -146,8 +147,11 @@ impl WorkloadSettings for SocialPlan {
             g.refuse("social.users", self.users, &allowed, "raise it: users log in as people of their own");
         }
         // Parts are refused anyway where nothing is deployed.
-        if plan.target.url.is_none() {
-            check_parts(&self.deploy, g);
+        let Some(url) = &plan.target.url else { return check_parts(&self.deploy, g) };
+        if !url.starts_with("load:")
+            && let Err(why) = ask::check(url)
+        {
+            g.refuse("target.url", format!("{url:?}"), &format!("http://HOST:PORT ({why})"), "correct it");
         }
     }
 
@@ -226,6 +230,7 @@ mod tests {
             (&["deploy.cache_cpus=1"], "left out without such a part"),
             (&["deploy.database_cpus=1"], "left out without such a part"),
             (&["deploy.front_cpus=1"], "left out without such a part"),
+            (&["target.url=ftp://h"], "http://HOST:PORT ("),
             (&["target.url=http://h:1", "deploy.cache=redis"], "left out with target.url"),
             (&["deploy.files=/srv/pictures"], "`folder`, or s3://"),
             (&["deploy.files=s3://key@pictures"], "there is a key and no secret"),

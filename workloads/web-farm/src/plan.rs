@@ -7,6 +7,7 @@ use barograph_model::{MOST_BESIDE, MeasureSpec, Nanos, Share, Strategy};
 use barograph_spec::{Ability, MOST_INSTANCES, Plan, SettingsReader, WorkloadKeys, WorkloadSettings};
 
 use crate::measures::MEASURES;
+use crate::prepared;
 use crate::seam::{NAME, WebFarm};
 use crate::sets::FILES;
 use crate::topology::TIER;
@@ -102,9 +103,15 @@ impl FarmPlan {
 impl WorkloadSettings for FarmPlan {
     fn check(&self, plan: &Plan, g: &mut SettingsReader) {
         self.check_level(plan, g);
-        if plan.target.url.is_none() {
+        let Some(url) = &plan.target.url else {
             self.check_servers(plan, g);
             return;
+        };
+        if !url.starts_with("load:")
+            && let Err(why) = prepared::check_addresses(url)
+        {
+            let allowed = format!("http://HOST:PORT,HOST:PORT with an address for each server ({why})");
+            g.refuse("target.url", format!("{url:?}"), &allowed, "correct it");
         }
         let allowed = "left out with target.url, where the servers are there already";
         for key in ["deploy.server", "deploy.servers", "farm.most_cpu"] {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use barograph_http::{
     Client, Method, Options, Policy, PreparedRequest, Protocol, Request, ResolvedTarget, Target,
 };
+use barograph_model::words::in_one_line;
 use barograph_reactor::block_on;
 
 use crate::sets::{SetFile, Sets};
@@ -83,6 +84,15 @@ impl ExpectedFile {
             hash: crc32fast::hash(&file.bytes),
         })
     }
+}
+
+/// Checks that the addresses in a URL are well-formed.
+///
+/// # Errors
+/// The fault of the first that is not, in words.
+pub(crate) fn check_addresses(url: &str) -> Result<(), String> {
+    let check = |url: String| Target::parse(&url, &Options::default()).map(drop);
+    addresses(url).try_for_each(check).map_err(|why| in_one_line(&why))
 }
 
 /// The URL of each server of a load.

@@ -21,6 +21,7 @@ fn a_level_is_a_number_of_servers() {
     refused("", &[], "`load.max_users` = 0");
     refused("[load]\nunit = \"rate\"\nmax_rate = 100\n", &[], "`load.unit` = \"rate\"");
     refused(FIXED, &["target.url=http://localhost:80", "deploy.servers=10"], "left out with target.url");
+    refused(FIXED, &["target.url=ftp://localhost"], "`target.url` = \"ftp://localhost\"");
     refused(FIXED, &["deploy.servers=1001"], "`deploy.servers` = 1001");
     assert!(plan(FIXED, &[&format!("deploy.servers={MOST_INSTANCES}")]).is_ok());
     assert!(plan("", &["load.max_users=100"]).is_ok());
