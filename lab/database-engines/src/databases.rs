@@ -1,12 +1,17 @@
 //! The databases of a load on a server: the filled one, which is never changed, and its copy for a run.
 
 use std::collections::HashSet;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use barograph_database::{Contents, Database, Table, TableSpec};
 
 use crate::ServerError;
 use crate::errors::Failure;
 use crate::product::{MARKER, PIECES, Product};
+
+/// Limit on the first statement at a server. One of another protocol never answers.
+const FIRST_STATEMENT: Duration = Duration::from_secs(10);
 
 /// The databases of a load.
 pub(crate) struct Databases<P: Product> {
@@ -42,14 +47,35 @@ impl<P: Product> Databases<P> {
     /// # Errors
     /// A server that does not answer, or that is of another product.
     pub(crate) fn at(url: &str) -> Result<Self, ServerError> {
+        Self::answering(url, FIRST_STATEMENT)
+    }
+
+    /// The databases of an address whose server answers its first statement within `limit`.
+    fn answering(url: &str, limit: Duration) -> Result<Self, ServerError> {
         let name = P::database_of(url).map_err(|why| ServerError::Unreachable(why.into()))?;
         let server = P::resolve(url).map_err(ServerError::Unreachable)?;
         let databases = Databases { server, name };
-        let version = databases.version()?;
+        let version = databases.first_version(limit)?;
         if P::is_product(&version) {
             return Ok(databases);
         }
         Err(ServerError::OtherProduct { version, wanted: P::KIND.name() })
+    }
+
+    /// Version of a server that may be of another protocol. A thread that waits in vain ends with the program.
+    fn first_version(&self, limit: Duration) -> Result<String, ServerError> {
+        let (send, answer) = mpsc::sync_channel(1);
+        let databases: Self = Databases { server: self.server.clone(), name: self.name.clone() };
+        let spawned = std::thread::Builder::new().name("first answer".to_owned()).spawn(move || {
+            // Without a receiver the answer is too late.
+            let _ = send.send(databases.version());
+        });
+        spawned.map_err(ServerError::Loop)?;
+        answer.recv_timeout(limit).unwrap_or_else(|_| {
+            let (product, within) = (P::KIND.name(), limit.as_secs_f64());
+            let why = format!("no answer of {product} within {within} s; is this the right port?");
+            Err(ServerError::Unreachable(why.into()))
+        })
     }
 
     /// Version of the server.
@@ -265,5 +291,31 @@ impl<P: Product> Database for Queries<'_, P> {
             None => Ok(()),
             Some(why) => Err(ServerError::Failed { what: "check", name, why: why.into() }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::mariadb::Mariadb;
+    use crate::postgres::Postgres;
+
+    fn refused<P: Product>(url: &str) {
+        let found = Databases::<P>::answering(url, Duration::from_millis(20));
+        let Err(ServerError::Unreachable(why)) = found else {
+            panic!("{url} is taken, or refused otherwise")
+        };
+        let expected = format!("no answer of {} within 0.02 s; is this the right port?", P::KIND.name());
+        assert_eq!(why.to_string(), expected);
+    }
+
+    #[test]
+    fn a_server_that_waits_for_another_protocol_is_refused() {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let place = silent.local_addr().unwrap();
+        refused::<Postgres>(&format!("postgres://me@{place}/orders"));
+        refused::<Mariadb>(&format!("mysql://me@{place}/orders"));
     }
 }
