@@ -37,7 +37,7 @@ pub(crate) struct Args {
 /// Exit codes, shown below the help.
 const EXIT_CODES: &str = "Exit codes: 0 fine, 1 a fault of the tool, 2 refused, 3 the target was not ready or died, \
 4 finished but a QoS rule did not hold, 5 worse than the baseline, 6 platform fault, 7 interrupted (results kept), 8 results cannot be written, \
-9 finished but not valid, 10 undecided (--strict).";
+9 finished but not valid, 10 undecided (--strict), 11 finished but the data checks found something wrong.";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {

@@ -511,6 +511,14 @@ impl SettingsReader {
     /// All refusals, including unknown keys.
     pub fn finish(mut self) -> Vec<Refusal> {
         for (key, found) in std::mem::take(&mut self.found) {
+            let below = format!("{key}.");
+            if let Some(inner) = self.known.keys().find(|known| known.starts_with(&below)) {
+                let value = found.value.to_string();
+                let allowed = format!("a table, with keys as `{inner}`");
+                let remedy = "set the keys in it".to_owned();
+                self.refusals.push(Refusal { place: found.place, key, value, allowed, remedy });
+                continue;
+            }
             let near = self.known.keys().map(|k| (strsim::damerau_levenshtein(k, &key), k)).min();
             let remedy = match near {
                 Some((distance, known)) if distance <= 4 => format!("did you mean `{known}`?"),

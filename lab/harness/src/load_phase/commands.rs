@@ -49,7 +49,7 @@ impl LoadPhase<'_, '_> {
             Command::Status => Ok(()),
             Command::Stop => {
                 self.ending = true;
-                self.run.note("a control command ended the load here".to_owned())?;
+                self.run.note("the load was ended here on request".to_owned())?;
                 Ok(())
             }
             Command::Level { level, unit, over_s } => self.change(level, unit, over_s).await?,

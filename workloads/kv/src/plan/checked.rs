@@ -1,11 +1,16 @@
 //! Refusals of conflicting keys, and of keys without effect, which would be taken for measured.
 
+use std::net::IpAddr;
+
 use barograph_data::Popularity;
-use barograph_resp::Address;
+use barograph_resp::{Address, Host};
 use barograph_spec::{Plan, SettingsReader, TlsPlan};
 
 use super::{KvPlan, Parts};
 use crate::command::{Family, Verb};
+
+/// Most connections to a store on this machine: ports of the one address that Redis in protected mode takes them from.
+const MOST_LOCAL: u32 = 28_000;
 
 /// Refuses conflicts, and keys without effect in this plan.
 pub(super) fn check(own: &KvPlan, plan: &Plan, g: &mut SettingsReader) {
@@ -20,7 +25,7 @@ pub(super) fn check(own: &KvPlan, plan: &Plan, g: &mut SettingsReader) {
     }
     let url = plan.target.url.as_deref().filter(|url| !url.starts_with("load:"));
     match url {
-        Some(url) => there(url, own, g),
+        Some(url) => there(url, (own, plan), g),
         None if plan.target.url.is_none() => deployed(own, g),
         None => {}
     }
@@ -78,23 +83,37 @@ fn popularity(popularity: Popularity, g: &mut SettingsReader) {
 }
 
 /// Checks the keys of an existing target.
-fn there(url: &str, own: &KvPlan, g: &mut SettingsReader) {
-    let tls = match Address::parse(url) {
-        Ok(address) => address.tls,
+fn there(url: &str, (own, plan): (&KvPlan, &Plan), g: &mut SettingsReader) {
+    let address = match Address::parse(url) {
+        Ok(address) => address,
         Err(why) => {
             let allowed = format!("an address of stores, as in redis://127.0.0.1:6379 ({why})");
             return g.refuse("target.url", format!("{url:?}"), &allowed, "correct it");
         }
     };
-    if !tls {
+    let connections = plan.most_users().div_ceil(own.pipeline);
+    if connections > MOST_LOCAL && address.hosts.iter().any(is_local) {
+        let allowed = format!("at most {MOST_LOCAL} connections to a store on this machine");
+        g.refuse("target.url", format!("{url:?} with {connections} connections"), &allowed, "lower the load");
+    }
+    if !address.tls {
         for key in TlsPlan::KEYS {
             g.refuse_asked(key, "only with a target.url of scheme rediss", "leave it out, or use rediss://");
         }
     }
-    let _ = own;
     for key in ["store", "stores", "proxy", "proxies", "balancer", "append_only"] {
         let allowed = "left out with target.url, where the target is there already";
         g.refuse_asked(&format!("deploy.{key}"), allowed, "leave it out, or leave target.url out");
+    }
+}
+
+/// Whether connections to a host go over the loopback network, as far as its name tells.
+fn is_local(host: &Host) -> bool {
+    match host {
+        Host::Tcp { name, .. } => {
+            name == "localhost" || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+        }
+        Host::Unix(_) => false,
     }
 }
 

@@ -59,6 +59,9 @@ fn what_does_not_go_together_is_refused_with_the_way_out() {
         "kv.protocol",
         "speaks nothing else",
     );
+    refused("[kv]\nmix = 3\n", "kv.mix", "a table, with keys as `kv.mix.");
+    let crowd = "[target]\nurl = \"redis://localhost:1\"\n[load]\nstrategy = \"fixed\"\nusers = 28001\n";
+    refused(crowd, "target.url", "at most 28000 connections");
     refused("[target]\nurl = \"http://x\"\n", "target.url", "unknown scheme `http`");
     refused("[target]\nurl = \"redis://x\"\ntls.verify = false\n", "target.tls.verify", "rediss");
     refused("[target]\nurl = \"redis://x\"\n[deploy]\nstores = 2\n", "deploy.stores", "there already");

@@ -309,7 +309,7 @@ fn a_command_changes_the_load_and_marks_the_window() {
     let marked = trial.window.checks.iter().find(|c| c.name == "constant load").unwrap();
     assert!(!marked.ok);
     assert_eq!(windows(&kept), [(0.1, 0.4)]);
-    assert!(kept.notes().any(|(_, text)| text == "a control command ended the load here"));
+    assert!(kept.notes().any(|(_, text)| text == "the load was ended here on request"));
     let gone = ask(&finished.dir, &Command::Status).unwrap_err();
     assert!(matches!(gone, ControlError::NoLoad { .. }), "{gone}");
 }
