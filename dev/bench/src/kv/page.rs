@@ -37,7 +37,7 @@ pub(super) fn page(head: &Head, sections: &[SectionResult], raw_name: &str) -> S
          A ratio is the median of the ratios within each round.\n\
          Commands per second are by the driver's own count.\n\
          CPU is user and system time of the whole process from its start to its end, divided by the commands that the store counted; start and end are in it.\n\
-         Barograph lets more than 200 users begin within a second before the window that it counts, and that second is in its CPU too; its own account of its CPU is of the window alone.\n\
+         All drivers begin with all their connections at once (of Barograph: load.ramp_s=0); the account of its own that Barograph gives of its CPU is of the window alone, without start and end.\n\
          CPU of stores and proxies is that of the same span, divided in the same way.\n\
          Times of different drivers do not mean the same.\n\
          Only Barograph counts from the instant a command was due, and has times of each command of a pipeline; redis-benchmark and valkey-benchmark give all commands of a pipeline the time of the first reply.\n\

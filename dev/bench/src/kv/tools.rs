@@ -120,13 +120,14 @@ pub(super) static OURS: Tool = Tool {
     fine: &[0, 4, 9],
 };
 
-/// Without a warm-up, like the others: CPU time is taken over the whole run, and so must be its commands.
+/// Without a warm-up and with all connections at once, like the others: CPU time is taken over the whole run, and so must be its
+/// commands.
 fn barograph(job: &Job) -> Option<Vec<String>> {
     let Job { port, connections, pipeline, value_bytes, seconds, .. } = job;
     let rate = job.rate.map_or(String::new(), |rate| format!(" --rate {rate}"));
     Some(words(&format!(
         "kv 127.0.0.1:{port} -c {connections} -P {pipeline}{rate} --mix {} --keys {KEYS} --value {value_bytes} --no-fill \
-         -d {seconds}s --warm-up 0s --workers 1 -q --json",
+         -d {seconds}s --warm-up 0s --set load.ramp_s=0 --workers 1 -q --json",
         job.verb.name()
     )))
 }
@@ -197,7 +198,7 @@ mod tests {
     fn as_fast_as_replies_come_all_take_part() {
         let expected = [
             "barograph kv 127.0.0.1:7001 -c 50 -P 30 --mix GET --keys 100000 --value 100 --no-fill -d 3s --warm-up 0s \
-             --workers 1 -q --json",
+             --set load.ramp_s=0 --workers 1 -q --json",
             "redis-benchmark -h 127.0.0.1 -p 7001 -t get -d 100 -c 50 -P 30 -n 40000 -r 100000 --csv --precision 3",
             "valkey-benchmark -h 127.0.0.1 -p 7001 -t get -d 100 -c 50 -P 30 -n 40000 -r 100000 --csv --precision 3",
             "memtier_benchmark -s 127.0.0.1 -p 7001 -t 1 -c 50 --pipeline 30 --ratio=0:1 -d 100 --key-minimum=1 \

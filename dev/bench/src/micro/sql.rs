@@ -10,7 +10,7 @@ use barograph_test_services as services;
 use clap::Parser;
 
 use super::wanted::{Bound, Cell, Wanted};
-use super::{Case, Contender, Contest, FINE, Figure, OURS, Ratio, head, options, ours};
+use super::{Case, Contender, Contest, FINE, Figure, OURS, Ratio, head, on_cores, options, ours};
 use crate::contest::{DRIVER_CPU, PinnedProgram, TARGET_CPU, need_two_cores, pin, process, programs};
 use crate::say::say;
 use tools::{GO_TPC, PGBENCH, Reading, SYSBENCH};
@@ -26,6 +26,12 @@ const RATE: u32 = 1_000;
 
 /// Warm-up of the case at a rate, in seconds: the start of sessions is no part of it.
 const RATE_WARM_UP_S: u64 = 2;
+
+/// Setting with which a worker polls from one start to the next, μs.
+const POLLING: &str = "driver.poll_us=1000";
+
+/// Cores of a driver that polls: its worker takes one, its samplers need another.
+const BOTH_CORES: usize = 2;
 
 /// Connections of the cases of pgbench and sysbench.
 const CONNECTIONS: u32 = 8;
@@ -169,7 +175,7 @@ fn about() -> String {
          Cases of pgbench and sysbench run on the tables that pgbench (scale 10) and sysbench (100,000 rows, uniform ids) have made, with {CONNECTIONS} connections and prepared statements; the files are in scenarios/sql.\n\
          pgbench sends BEGIN in a call of its own, and sysbench, too; Barograph sends it with the first statement.\n\
          Quantiles of pgbench and go-tpc for all transactions are not printed by them; those of sysbench are of histogram buckets.\n\
-         The case at a rate has a warm-up of {RATE_WARM_UP_S} s, so the CPU of Barograph is left out there; its threads share the core with its own samplers and are scheduled in real time (--realtime).\n\
+         The case at a rate has a warm-up of {RATE_WARM_UP_S} s, so the CPU of Barograph is left out there; with --realtime its worker shares a core with its own samplers and is scheduled in real time, and with {POLLING} it polls until the next start, with both cores.\n\
          The case of a lock has transactions at {} per second against a table lock held for {} s every {} s; exact quantiles follow from these numbers, up to the distance of two starts, and its figure is the largest difference at p90, p95 and p99 in units of 1 % + 1 ms.\n",
         lock::RATE,
         lock::LASTS_S,
@@ -239,13 +245,13 @@ impl Stand<'_> {
             let theirs = pgbench(tools::pgbench(port, script, (CONNECTIONS, seconds)));
             case(name, OF_PGBENCH, self.ours(ours, None), theirs);
         }
-        let select = (tools::PGBENCH_DATABASE, "pgbench-select");
-        let mut ours = tools::file_after(port, select, (CONNECTIONS, seconds), RATE_WARM_UP_S);
-        ours.extend(["--rate".to_owned(), RATE.to_string(), "--realtime".to_owned()]);
         let mut theirs = tools::pgbench(port, "select-only", (CONNECTIONS, seconds));
         theirs.splice(0..0, ["-R".to_owned(), RATE.to_string()]);
         let name = format!("pgbench, select-only at {RATE}/s");
-        case(&name, OF_RATE, self.ours(ours, Some(RATE)), pgbench(theirs));
+        case(&name, OF_RATE, self.at_a_rate(&["--realtime"]), pgbench(theirs));
+        let mut polling = self.at_a_rate(&["--set", POLLING]);
+        polling.pinned = on_cores(BOTH_CORES, &polling.pinned.program, &polling.pinned.arguments);
+        case(&format!("{name}, polling"), OF_RATE, polling, None);
         for (file, script) in [
             ("sysbench-point-select", "oltp_point_select"),
             ("sysbench-read-only", "oltp_read_only"),
@@ -264,6 +270,15 @@ impl Stand<'_> {
             case("lock", OF_LOCK, self.locked(psql), None);
         }
         cases
+    }
+
+    /// This product at a fixed rate.
+    fn at_a_rate(&self, options: &[&str]) -> Contender {
+        let select = (tools::PGBENCH_DATABASE, "pgbench-select");
+        let mut ours = tools::file_after(self.port, select, (CONNECTIONS, self.seconds), RATE_WARM_UP_S);
+        ours.extend(["--rate".to_owned(), RATE.to_string()]);
+        ours.extend(options.iter().map(|&word| word.to_owned()));
+        self.ours(ours, Some(RATE))
     }
 
     /// This product in a case, with the rate that it was asked for.
