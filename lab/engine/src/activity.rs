@@ -322,11 +322,8 @@ async fn operate<W: UserFactory>(
         Err(_) => Outcome::Cancelled,
     };
     let requests = std::mem::take(&mut context.requests);
-    let mut recorder = worker.recorder.borrow_mut();
-    recorder.ended(&Completion { op, intended, started, ended, outcome, requests }, 1);
-    if let Some(counters) = context.changed_counters() {
-        recorder.counted(counters);
-    }
+    worker.recorder.borrow_mut().ended(&Completion { op, intended, started, ended, outcome, requests }, 1);
+    context.count(&worker.recorder);
     (outcome, ended)
 }
 

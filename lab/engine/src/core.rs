@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use barograph_model::Nanos;
+use barograph_model::{Counters, Nanos};
 use slab::Slab;
 
 use crate::clock::Clock;
@@ -25,6 +25,9 @@ pub(crate) struct WaitSlots {
     polls_since: Cell<Nanos>,
     rooms: RefCell<Slab<SlotState>>,
     generations: Cell<u32>,
+    /// Empty counters that ended operations have left to the next ones.
+    #[expect(clippy::vec_box, reason = "boxes change hands without being allocated again")]
+    pub(crate) counters: RefCell<Vec<Box<Counters>>>,
 }
 
 /// Reason for waking an activity other than its own answer.
@@ -75,6 +78,7 @@ impl WaitSlots {
             polls_since: Cell::default(),
             rooms: RefCell::new(Slab::new()),
             generations: Cell::new(0),
+            counters: RefCell::default(),
         }
     }
 

@@ -1,11 +1,13 @@
 //! Turn of an operation: random numbers, its user, and requests for other activities.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use barograph_model::{BehaviourId, CounterId, Counters, Nanos, UserId};
 
 use crate::Stream;
 use crate::core::WaitSlots;
+use crate::recorder::Recorder;
 
 /// Context of an activity's operations. It has no clock: time belongs to the engine.
 ///
@@ -30,10 +32,27 @@ pub struct OpContext {
 struct RareFields {
     /// Requested start of an activity, with its argument.
     start: Option<(BehaviourId, u32)>,
-    /// Counters of the workload, made when one is added to for the first time.
+    /// Counters of the workload, from the first addition to the end of the operation.
     counters: Option<Box<Counters>>,
     /// Clock of the worker; `None` outside of a run.
     core: Option<Rc<WaitSlots>>,
+}
+
+impl RareFields {
+    fn count(&mut self, recorder: &RefCell<Recorder>) {
+        let Some(mut counters) = self.counters.take() else { return };
+        recorder.borrow_mut().counted(&mut counters);
+        if let Some(core) = &self.core {
+            core.counters.borrow_mut().push(counters);
+        }
+    }
+
+    /// The counters, taken from those that ended operations have left.
+    fn counters(&mut self) -> &mut Counters {
+        let RareFields { counters, core, .. } = self;
+        let left = || core.as_ref().and_then(|core| core.counters.borrow_mut().pop());
+        counters.get_or_insert_with(|| left().unwrap_or_default())
+    }
 }
 
 /// Requests of an operation, carried out when it has ended.
@@ -59,10 +78,12 @@ impl OpContext {
         }
     }
 
-    /// Returns the counters if the operation has added to them.
+    /// Moves what the operation has added to counters to the recorder.
     #[inline]
-    pub(crate) fn changed_counters(&mut self) -> Option<&mut Counters> {
-        if self.has_more { self.rare.counters.as_deref_mut() } else { None }
+    pub(crate) fn count(&mut self, recorder: &RefCell<Recorder>) {
+        if self.has_more {
+            self.rare.count(recorder);
+        }
     }
 
     /// Takes the requests of the operation, and forgets that it has added to counters.
@@ -101,7 +122,7 @@ impl OpContext {
     /// If the index is too large for any workload.
     pub fn add(&mut self, counter: CounterId, count: u64) {
         self.has_more = true;
-        self.rare.counters.get_or_insert_default().raise(counter, count);
+        self.rare.counters().raise(counter, count);
     }
 
     /// Returns the amount that this operation has added to a counter so far.

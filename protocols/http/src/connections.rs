@@ -41,7 +41,7 @@ impl Connections {
         &'s self,
         request: &'s PreparedRequest,
     ) -> impl Future<Output = Result<Answer, Fault>> + use<'s> {
-        self.ask(request, request.asked)
+        self.ask(request.as_ref(), request.asked)
     }
 
     /// Begins a request that is written piece by piece.
@@ -53,10 +53,12 @@ impl Connections {
     /// Sends a finished draft and waits for the whole answer, like [`Self::send`].
     pub fn send_draft(&self, draft: Draft) -> impl Future<Output = Result<Answer, Fault>> + use<'_> {
         let rendered = draft.finish();
+        // It is borrowed where it is: a second place for it would make every waiting user larger.
         async move {
-            let rendered = rendered?;
-            let asked = rendered.asked;
-            self.ask(rendered, asked).await
+            if let Ok(rendered) = &rendered {
+                return self.ask(rendered.as_ref(), rendered.asked).await;
+            }
+            Err(rendered.err().expect("it is no request"))
         }
     }
 
@@ -86,23 +88,35 @@ impl Connections {
 
     /// Sends a request on the usual path. Rare or expensive paths are boxed: they would make every waiting
     /// user larger.
-    async fn ask(&self, wire: impl AsRef<[u8]>, asked: RequestTraits) -> Result<Answer, Fault> {
-        let _permit = self.lane.pool.acquire().await;
-        if self.lane.speaks() != Some(HttpVersion::Http1) {
-            return Box::pin(self.ask_otherwise(wire.as_ref(), asked)).await;
-        }
-        let with = self.receiving(asked);
-        if let Some(mut stream) = self.lane.pool.take() {
-            match exchange(&mut stream, wire.as_ref(), &with).await {
-                Err(ExchangeFailure { before_first_byte: true, .. }) if asked.safe => {
-                    self.client.count_repeated();
+    #[expect(clippy::manual_async_fn, reason = "arguments of an async fn have two places each in its future")]
+    fn ask<'s>(
+        &'s self,
+        wire: &'s [u8],
+        asked: RequestTraits,
+    ) -> impl Future<Output = Result<Answer, Fault>> + use<'s> {
+        async move {
+            let _permit = self.lane.pool.acquire().await;
+            if self.lane.speaks() != Some(HttpVersion::Http1) {
+                return Box::pin(self.ask_otherwise(wire, asked)).await;
+            }
+            let with = self.receiving(asked);
+            let mut kept = self.lane.pool.take();
+            loop {
+                let is_new = kept.is_none();
+                if is_new {
+                    kept = Some(self.connect_known().await?);
                 }
-                end => return self.keep(stream, end),
+                let stream = kept.as_mut().expect("it was made if there was none");
+                let end = exchange(stream, wire, &with).await;
+                let stream = kept.take().expect("it stays until its exchange has ended");
+                match end {
+                    Err(ExchangeFailure { before_first_byte: true, .. }) if !is_new && asked.safe => {
+                        self.client.count_repeated();
+                    }
+                    end => return self.keep(stream, end),
+                }
             }
         }
-        let mut stream = self.connect_known().await?;
-        let end = exchange(&mut stream, wire.as_ref(), &with).await;
-        self.keep(stream, end)
     }
 
     fn receiving(&self, asked: RequestTraits) -> ReceiveContext<'_> {

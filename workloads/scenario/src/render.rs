@@ -3,9 +3,10 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use barograph_http::{Connections, Draft, Method, PreparedRequest, Target};
+use barograph_http::{Answer, Connections, Draft, Fault, Method, PreparedRequest, Target};
 use barograph_model::Nanos;
 use barograph_scenario::{Body, Request, Segment, Source};
+use futures::future::Either;
 
 use crate::cookies::Jar;
 use crate::memory::UserValues;
@@ -17,6 +18,19 @@ pub(crate) enum Wire<'p> {
     Prepared(&'p PreparedRequest),
     /// A request rendered for this exchange.
     Draft(Draft),
+}
+
+impl<'p> Wire<'p> {
+    /// Sends it and waits for the whole answer.
+    pub(crate) fn send(
+        self,
+        connections: &'p Connections,
+    ) -> impl Future<Output = Result<Answer, Fault>> + use<'p> {
+        match self {
+            Wire::Prepared(prepared) => Either::Left(connections.send_prepared(prepared)),
+            Wire::Draft(draft) => Either::Right(connections.send_draft(draft)),
+        }
+    }
 }
 
 /// Inputs of rendering.

@@ -3,7 +3,7 @@
 use barograph_engine::OpContext;
 use barograph_http::{Connections, Fault};
 use barograph_model::{OpId, Outcome};
-use barograph_scenario::{Action, Exchange, Operation, Request, Source};
+use barograph_scenario::{Action, Exchange, Group, Operation, Request, Source};
 
 use crate::draw::Drawing;
 use crate::exchange_result::ExchangeResult;
@@ -43,14 +43,7 @@ impl<'u> RunningOperation<'u> {
 
     /// Performs the groups one after the other, until an exchange fails.
     pub(crate) async fn exchanges(&mut self) -> Result<(), Outcome> {
-        let user = self.user;
-        let program = &*user.worker.program;
-        let op = self.op.index();
-        let operation = &program.scenario.operations[op];
-        let all = 0..operation.groups.len();
-        let chosen = operation.order.map(|order| user.next_of(order, all.len(), self.context));
-        let range = chosen.map_or(all, |one| one..one + 1);
-        for (group, ready) in operation.groups[range.clone()].iter().zip(&program.ready[op][range]) {
+        for (group, ready) in self.groups() {
             match (group.as_slice(), ready.as_slice()) {
                 ([exchange], [ready]) if exchange.for_each.is_none() => {
                     self.alone(OperationExchange { exchange, ready }).await?;
@@ -59,6 +52,18 @@ impl<'u> RunningOperation<'u> {
             }
         }
         Ok(())
+    }
+
+    /// The groups to perform, with what was prepared for them.
+    fn groups(&mut self) -> impl Iterator<Item = (&'u Group, &'u Vec<PreparedExchange>)> + use<'u> {
+        let user = self.user;
+        let program = &*user.worker.program;
+        let op = self.op.index();
+        let operation = &program.scenario.operations[op];
+        let all = 0..operation.groups.len();
+        let chosen = operation.order.map(|order| user.next_of(order, all.len(), self.context));
+        let range = chosen.map_or(all, |one| one..one + 1);
+        operation.groups[range.clone()].iter().zip(&program.ready[op][range])
     }
 
     /// Performs one exchange.
@@ -75,11 +80,7 @@ impl<'u> RunningOperation<'u> {
         let other = user.way(request);
         let connections = other.as_deref().unwrap_or(&user.connections);
         self.context.sent();
-        let answered = match wire {
-            Wire::Prepared(prepared) => connections.send_prepared(prepared).await,
-            Wire::Draft(draft) => connections.send_draft(draft).await,
-        };
-        let mut answer = answered.map_err(|fault| self.broken(&fault))?;
+        let mut answer = wire.send(connections).await.map_err(|fault| self.broken(&fault))?;
         if self.program().scenario.target.redirects > 0 && redirect::is_redirect(answer.status) {
             answer = Box::pin(self.follow(request, (ready.method, connections), answer)).await?;
         }

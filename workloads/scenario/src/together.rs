@@ -1,6 +1,6 @@
 //! Exchanges that run side by side, and repetitions over a list.
 
-use barograph_http::{Answer, Connections, Fault};
+use barograph_http::{Answer, Fault};
 use barograph_model::Outcome;
 use barograph_scenario::{Action, Exchange, Group, Values as _, View};
 use futures::StreamExt as _;
@@ -52,7 +52,7 @@ impl<'u> RunningOperation<'u> {
                 };
                 answers.push(async move {
                     let connections = other.as_deref().unwrap_or(&user.connections);
-                    (number, send(connections, wire).await)
+                    (number, wire.send(connections).await)
                 });
             }
         }
@@ -131,12 +131,5 @@ impl<'u> RunningOperation<'u> {
         let mut copy = self.user.worker.take_set();
         copy.iter_mut().zip(&self.set).for_each(|(to, from)| to.copy(from));
         copy
-    }
-}
-
-async fn send(connections: &Connections, wire: Wire<'_>) -> Result<Answer, Fault> {
-    match wire {
-        Wire::Prepared(prepared) => connections.send_prepared(prepared).await,
-        Wire::Draft(draft) => connections.send_draft(draft).await,
     }
 }

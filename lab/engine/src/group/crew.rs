@@ -231,13 +231,13 @@ impl<F: GroupFactory> Crew<F> {
                 member.state = State::Free;
                 continue;
             }
-            if std::mem::take(&mut member.restarts) {
-                member.op = behaviour.first;
-            }
+            // Read before its neighbours are written: reading it after them would wait for the writes.
+            let op = if std::mem::take(&mut member.restarts) { behaviour.first } else { member.op };
+            member.op = op;
             member.state = State::InFlight;
             member.started = started;
             recorder.started(started, member.waits.then_some(member.intended));
-            self.group.begin(place, member.op, &mut member.context);
+            self.group.begin(place, op, &mut member.context);
         }
     }
 
@@ -273,9 +273,7 @@ impl<F: GroupFactory> Crew<F> {
         let is_late = ended - started > self.worker.settings.timeout;
         let outcome = if is_late { Outcome::TimedOut } else { outcome };
         let leaves = member.leaves;
-        if let Some(counters) = context.changed_counters() {
-            self.worker.recorder.borrow_mut().counted(counters);
-        }
+        context.count(&self.worker.recorder);
         let done = Completion { op, intended, started, ended, outcome, requests };
         self.batch.add(done, &self.worker.recorder);
         if leaves {
