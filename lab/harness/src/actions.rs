@@ -191,7 +191,7 @@ impl<'d> Actions<'d> {
         let act = ActionKind::Replace(node.to_owned());
         let acting = self.acting.as_ref().map(|acting| &acting.action);
         if !self.waiting.iter().chain(acting).any(|known| known.act == act) {
-            self.add(ActionPlan { at: now, unit: unit.to_owned(), act, every: None });
+            self.add(ActionPlan { at: now, unit: unit.to_owned(), act, every: None, limit: None });
         }
     }
 
@@ -380,6 +380,7 @@ pub(crate) fn kept(
     (at, took): (Nanos, Nanos),
     done: Result<ActionResult, ActionFailure>,
 ) -> ActionRecord {
+    let is_missed = matches!(done, Err(ActionFailure::TooLate));
     let (done, failed) = match done {
         Ok(done) => (done, None),
         Err(why) => (ActionResult::default(), Some(in_one_line(&why))),
@@ -398,6 +399,8 @@ pub(crate) fn kept(
         pause_inside_s: done.standstill.map(|inside| inside.length.as_secs_f64()),
         pause_inside_error_s: done.standstill.map(|inside| inside.error.as_secs_f64()),
         failed,
+        limit_s: action.limit.map(Nanos::as_secs_f64),
+        is_missed,
     }
 }
 
@@ -414,7 +417,7 @@ mod tests {
     }
 
     fn action(unit: &str, act: ActionKind) -> ActionPlan {
-        ActionPlan { at: Nanos::ZERO, unit: unit.to_owned(), act, every: None }
+        ActionPlan { at: Nanos::ZERO, unit: unit.to_owned(), act, every: None, limit: None }
     }
 
     #[test]

@@ -135,6 +135,7 @@ impl<'d> Elastic<'d> {
             unit: self.tier.clone(),
             act: ActionKind::Scale(wanted),
             every: None,
+            limit: None,
         })
     }
 }

@@ -3,7 +3,7 @@
 use barograph_engine::LoadStart;
 use barograph_model::{Arrivals, Level, Nanos, Phase, Strategy};
 use barograph_platform::UnitExit;
-use barograph_record::{Entry, LoadStarted, ProbeRow, Resources, Trial};
+use barograph_record::{ActionRecord, Entry, LoadStarted, ProbeRow, Resources, Trial};
 use barograph_stats::{Interval, IntervalSummary, OpStats, search};
 use barograph_workload::LoadJob;
 
@@ -46,6 +46,8 @@ pub(crate) struct LoadResult {
     pub(crate) searched_s: Option<f64>,
     /// Resources used in each trial, for all loads together.
     pub(crate) used: Vec<Resources>,
+    /// Actions that were carried out or failed, in the order of their ends.
+    pub(crate) acted: Vec<ActionRecord>,
 }
 
 /// Drives the whole load of the plan. `app` is the application if the run deployed it; without `drivers` this
@@ -74,7 +76,8 @@ pub(crate) async fn drive(
         return Err(HarnessError::Interrupted);
     }
     let trials = drive.loads.into_iter().map(|load| load.trials).collect();
-    Ok(LoadResult { trials, answer, searched_s: drive.searched_s, used: drive.used })
+    let (searched_s, used, acted) = (drive.searched_s, drive.used, drive.acted);
+    Ok(LoadResult { trials, answer, searched_s, used, acted })
 }
 
 /// All loads of a run in progress, on one clock and with intervals of equal length.
@@ -87,6 +90,8 @@ pub(crate) struct LoadPhase<'r, 'w> {
     statistics: Statistics,
     app: Option<&'r Deployment>,
     actions: Actions<'r>,
+    /// Actions that were carried out or failed.
+    acted: Vec<ActionRecord>,
     elastic: Option<Elastic<'r>>,
     dense: Option<Dense>,
     guests: Guests<'r>,
@@ -154,6 +159,7 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
         let guests = Guests::new(app.map(Deployment::site));
         Ok(LoadPhase {
             actions,
+            acted: Vec::new(),
             elastic,
             dense,
             guests,

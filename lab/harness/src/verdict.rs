@@ -35,7 +35,8 @@ pub(crate) fn conclude(
     for (at, (verified, url)) in verified.iter().zip(urls).enumerate() {
         verdicts.push(of_load(run, at, held, (verified.as_ref(), url)));
     }
-    if let [only] = &verdicts[..] {
+    if let [only] = &mut verdicts[..] {
+        only.judge_actions(&held.acted);
         return only.clone();
     }
     for (at, verdict) in verdicts.iter_mut().enumerate() {
@@ -43,7 +44,9 @@ pub(crate) fn conclude(
         // A failing disk is reported when the verdict of the run cannot be written.
         let _ = run.record.of_load(at).append(&Entry::Verdict(Box::new(verdict.clone())));
     }
-    together::of_all(&run.loads, held, &verdicts)
+    let mut verdict = together::of_all(&run.loads, held, &verdicts);
+    verdict.judge_actions(&held.acted);
+    verdict
 }
 
 /// Verdict on one load.

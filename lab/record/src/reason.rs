@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::entry::nan;
 use crate::{
-    AnswerRecord, CheckRecord, CrossCheckRecord, ExitCode, OpRecord, RepeatsRecord, RuleRecord,
+    ActionRecord, AnswerRecord, CheckRecord, CrossCheckRecord, ExitCode, OpRecord, RepeatsRecord, RuleRecord,
     SubjectRecord, UnitRecord, Verdict, WindowRecord,
 };
 
@@ -75,6 +75,11 @@ pub enum CauseRecord {
     Drift {
         /// Trials that were expected to pass.
         repeats: RepeatsRecord,
+    },
+    /// An action did not keep its limit.
+    Action {
+        /// The action.
+        action: Box<ActionRecord>,
     },
     /// A cause written by a later version.
     #[serde(other)]
@@ -165,6 +170,27 @@ impl Verdict {
         for reasons in [&mut self.why, &mut self.why_not_valid] {
             reasons.splice(0..0, causes.iter().cloned().map(Into::into));
         }
+        self.word();
+    }
+
+    /// Fails the run for actions that did not keep their limits, if there are some; they are named before all
+    /// other reasons.
+    pub fn judge_actions(&mut self, actions: &[ActionRecord]) {
+        let over = actions.iter().filter(|action| action.is_over_limit());
+        let causes: Vec<ReasonRecord> =
+            over.map(|action| CauseRecord::Action { action: Box::new(action.clone()) }.into()).collect();
+        if causes.is_empty() {
+            return;
+        }
+        let limited = actions.iter().filter(|action| action.limit_s.is_some()).count();
+        let words = format!("{} of {limited} actions with a limit did not keep it.", causes.len());
+        (self.passed, self.score) = (false, None);
+        for text in std::iter::once(&mut self.sentence).chain(self.answer.as_mut().map(|of| &mut of.details))
+        {
+            let gap = if text.is_empty() { "" } else { " " };
+            text.push_str(&format!("{gap}{words}"));
+        }
+        self.why.splice(0..0, causes);
         self.word();
     }
 
@@ -270,6 +296,7 @@ impl CauseRecord {
             CauseRecord::UncheckedData { .. } => "unchecked_data",
             CauseRecord::CrossCheck { .. } => "cross_check",
             CauseRecord::Drift { .. } => "drift",
+            CauseRecord::Action { .. } => "action",
             CauseRecord::Unknown => "unknown",
         }
     }
@@ -307,8 +334,22 @@ impl CauseRecord {
                  {:.1} (p = {:.4})",
                 repeats.trials, repeats.passed, repeats.expected, repeats.p
             ),
+            CauseRecord::Action { action } => over_limit(action),
             CauseRecord::Unknown => "a reason that this version does not know".to_owned(),
         }
+    }
+}
+
+/// Describes an action that did not keep its limit.
+fn over_limit(action: &ActionRecord) -> String {
+    let part = if action.unit.is_empty() { "of all" } else { &action.unit };
+    let what = format!("{} {part} at {:.1} s", action.name, action.at_s);
+    match (&action.failed, action.limit_s) {
+        (None, Some(limit_s)) => {
+            format!("{what} took {}, allowed are {}", time(action.took_s * 1e3), time(limit_s * 1e3))
+        }
+        (Some(why), _) => format!("{what} was not done: {why}"),
+        (None, None) => what,
     }
 }
 

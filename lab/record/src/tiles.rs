@@ -6,7 +6,7 @@ use barograph_stats::score::{Score, fairness, geometric_mean, scored_window};
 use serde::{Deserialize, Serialize};
 
 use crate::entry::nan;
-use crate::{ResultRecord, Trial};
+use crate::{ActionRecord, OperationRatioRecord, OperationReferenceRecord, ResultRecord, Trial};
 
 /// The tiles of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -17,6 +17,9 @@ pub struct TilesRecord {
     pub one_by_one: bool,
     /// The loads, in the order of the plan.
     pub loads: Vec<TileLoadRecord>,
+    /// Operations on the infrastructure that have a part in the score; empty in older records.
+    #[serde(default)]
+    pub operations: Vec<OperationReferenceRecord>,
 }
 
 /// A load of a tile.
@@ -65,6 +68,13 @@ pub struct ScoreRecord {
     pub fairness: f64,
     /// Ratios of the scored window.
     pub terms: Vec<RatioRecord>,
+    /// Part of the applications, which the operations are added to; absent in the class without operations, and in
+    /// older records.
+    #[serde(default)]
+    pub applications: Option<f64>,
+    /// Ratios of operations on the infrastructure, over all windows that count; empty in older records.
+    #[serde(default)]
+    pub operations: Vec<OperationRatioRecord>,
 }
 
 /// Score of one window.
@@ -166,10 +176,10 @@ impl TilesRecord {
         if are_alike { (1..=self.count()).map(of_tile).collect() } else { None }
     }
 
-    /// Returns the score of the last level at which every load passed, from the trials of each load. `None`
-    /// without such a window or without a reference.
+    /// Returns the score of the last level at which every load passed, from the trials of each load and all
+    /// actions of the run. `None` without such a window or without a reference.
     #[must_use]
-    pub fn score(&self, trials: &[Vec<Trial>]) -> Option<ScoreRecord> {
+    pub fn score(&self, trials: &[Vec<Trial>], actions: &[ActionRecord]) -> Option<ScoreRecord> {
         let rows = trials.iter().map(Vec::len).min().unwrap_or(0);
         let windows = (0..rows).map(|at| trials.iter().map(|of| &of[at]).collect::<Vec<&Trial>>());
         let all_pass = |window: &Vec<&Trial>| window.iter().all(|trial| trial.result == ResultRecord::Pass);
@@ -178,10 +188,14 @@ impl TilesRecord {
         let levels = |window: &[&Trial]| -> Vec<Level> { window.iter().map(|trial| trial.level).collect() };
         let level = levels(&last);
         let counted: Vec<Vec<&Trial>> = passed.into_iter().filter(|window| levels(window) == level).collect();
-        let scores: Vec<f64> =
-            counted.iter().map(|window| total(&self.ratios(window))).collect::<Option<_>>()?;
+        let spans: Vec<(f64, f64)> =
+            counted.iter().map(|window| (window[0].window.from_s, window[0].window.to_s)).collect();
+        let operations = OperationRatioRecord::of(&self.operations, &spans, actions);
+        let each: Vec<Score> =
+            counted.iter().map(|window| parts(&self.ratios(window), &operations)).collect::<Option<_>>()?;
+        let scores: Vec<f64> = each.iter().map(Score::total).collect();
         let found = scored_window(&scores)?;
-        let scored = &counted[found.window];
+        let (scored, both) = (&counted[found.window], each[found.window]);
         let terms = self.ratios(scored);
         let least = terms.iter().min_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
         let numbers = counted.iter().map(|window| window[0].n);
@@ -199,18 +213,21 @@ impl TilesRecord {
             least_load: least.load.clone(),
             fairness: fairness(&ratios)?,
             terms,
+            applications: both.operations.and(Some(both.applications)),
+            operations,
         })
     }
 }
 
-/// Score of the ratios of a window.
-fn total(terms: &[RatioRecord]) -> Option<f64> {
+/// Score of the ratios of a window, and of operations over all windows.
+fn parts(terms: &[RatioRecord], operations: &[OperationRatioRecord]) -> Option<Score> {
     let tiles = terms.iter().map(|term| term.tile).max()?;
     let of_tile = |tile: u32| -> Vec<f64> {
         terms.iter().filter(|term| term.tile == tile).map(|term| term.ratio).collect()
     };
     let each: Vec<Vec<f64>> = (1..=tiles).map(of_tile).filter(|ratios| !ratios.is_empty()).collect();
-    Some(Score::of(&each, &[])?.total())
+    let operations: Vec<f64> = operations.iter().map(|operation| operation.ratio).collect();
+    Score::of(&each, &operations)
 }
 
 impl ScoreRecord {
@@ -229,12 +246,22 @@ impl ScoreRecord {
             }
             None => " (one window, no interval)".to_owned(),
         };
+        let parts = self.parts().map(|of| {
+            format!("applications {:.2} and operations {:.2}", of.applications, of.operations.unwrap_or(0.0))
+        });
         let beside = [
             format!("least ratio {:.2} ({})", self.least_ratio, self.least_load),
             format!("fairness {:.3}", self.fairness),
         ];
-        let beside: Vec<&str> = beside.iter().map(String::as_str).collect();
+        let beside: Vec<&str> = parts.iter().chain(&beside).map(String::as_str).collect();
         format!("Score {}{interval}, {}.", self.name(), listed(&beside))
+    }
+
+    /// Returns both parts of the score; `None` in the class without operations.
+    #[must_use]
+    pub fn parts(&self) -> Option<Score> {
+        let ratios: Vec<f64> = self.operations.iter().map(|operation| operation.ratio).collect();
+        Some(Score { applications: self.applications?, operations: geometric_mean(&ratios) })
     }
 }
 
@@ -255,6 +282,7 @@ mod tests {
         TilesRecord {
             reference: "r".to_owned(),
             one_by_one: true,
+            operations: Vec::new(),
             loads: vec![
                 load("a", 1, 10.0),
                 load("b", 1, 40.0),
@@ -288,7 +316,7 @@ mod tests {
     #[test]
     fn the_median_window_is_scored_with_what_stands_beside_it() {
         let of = [[10.0, 40.0, 5.0, 20.0], [12.0, 48.0, 5.0, 20.0], [11.0, 44.0, 5.0, 20.0]];
-        let score = tiles().score(&windows(&of, ResultRecord::Pass)).unwrap();
+        let score = tiles().score(&windows(&of, ResultRecord::Pass), &[]).unwrap();
         assert!((score.score - 1.6).abs() < 1e-9, "{score:?}");
         assert_eq!((score.trial, score.windows.len(), score.terms.len()), (3, 3, 4));
         assert_eq!((score.least_ratio, score.least_load.as_str()), (0.5, "a-2"));
@@ -302,15 +330,38 @@ mod tests {
     }
 
     #[test]
+    fn operations_are_a_fifth_of_the_score() {
+        let mut tiles = tiles();
+        let operation = |act: &str, per_hour| OperationReferenceRecord { act: act.to_owned(), per_hour };
+        tiles.operations = vec![operation("move", 7200.0), operation("scale", 3600.0)];
+        let act = |name: &str| ActionRecord {
+            at_s: 0.2,
+            took_s: 0.5,
+            name: name.to_owned(),
+            ..ActionRecord::default()
+        };
+        let of = [[10.0, 40.0, 10.0, 40.0]];
+        let score = tiles.score(&windows(&of, ResultRecord::Pass), &[act("move"), act("scale")]).unwrap();
+        // Two tiles at 1, of which the second has half its load; ratios 0.5 and 1.
+        let operations = 0.5_f64.sqrt();
+        assert!((score.score - (0.8 * 2.0 + 0.2 * operations)).abs() < 1e-9, "{score:?}");
+        assert_eq!((score.applications, score.operations.len()), (Some(2.0), 2));
+        let sentence = score.sentence();
+        assert!(sentence.contains(", applications 2.00 and operations 0.71, least ratio "), "{sentence}");
+        let none = tiles.score(&windows(&of, ResultRecord::Pass), &[]).unwrap();
+        assert!((none.score - 1.6).abs() < 1e-9, "{none:?}");
+    }
+
+    #[test]
     fn limits_are_a_gate_and_a_load_without_load_has_no_ratio() {
         let of = [[10.0, 40.0, 10.0, 40.0]];
-        assert_eq!(tiles().score(&windows(&of, ResultRecord::Fail)), None);
-        assert_eq!(tiles().score(&windows(&of, ResultRecord::Invalid)), None);
+        assert_eq!(tiles().score(&windows(&of, ResultRecord::Fail), &[]), None);
+        assert_eq!(tiles().score(&windows(&of, ResultRecord::Invalid), &[]), None);
         let mut idle = windows(&of, ResultRecord::Pass);
         for load in &mut idle[3..] {
             load[0].level = Level::ZERO;
         }
-        let score = tiles().score(&idle).unwrap();
+        let score = tiles().score(&idle, &[]).unwrap();
         assert_eq!((score.terms.len(), score.low), (2, None));
         assert!((score.score - 1.0).abs() < 1e-9);
         assert!(

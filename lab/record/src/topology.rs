@@ -142,4 +142,20 @@ pub struct ActionRecord {
     pub pause_inside_error_s: Option<f64>,
     /// Reason why it failed; absent if it was done.
     pub failed: Option<String>,
+    /// Longest duration in seconds within which the run passes; absent if it is not judged, and in older records.
+    #[serde(default)]
+    pub limit_s: Option<f64>,
+    /// Whether the end of the load prevented it or cut it short; false in older records.
+    #[serde(default)]
+    pub is_missed: bool,
+}
+
+impl ActionRecord {
+    /// Whether it has a limit and did not keep it. One that the end of the load prevented or cut short has kept
+    /// it, unless it had lasted longer by then.
+    #[must_use]
+    pub fn is_over_limit(&self) -> bool {
+        let has_failed = self.failed.is_some() && !self.is_missed;
+        self.limit_s.is_some_and(|limit_s| has_failed || self.took_s > limit_s)
+    }
 }

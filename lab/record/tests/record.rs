@@ -277,6 +277,7 @@ fn copies(root: &Path) -> Run {
         reference: String::new(),
         one_by_one: false,
         loads: names.iter().zip(1..).map(|(name, tile)| load(name, tile)).collect(),
+        operations: Vec::new(),
     };
     writer.append(&Entry::Tiles(tiles)).unwrap();
     for (at, samples) in [(0, [0, 100, 200, 300]), (1, [10; 4])] {

@@ -66,8 +66,20 @@ fn row(run: &Run, action: &ActionRecord) -> Vec<String> {
         maybe(action.pause_s),
         inside(action).unwrap_or_else(|| words::NONE.to_owned()),
         maybe(run.back_after_s(action)),
-        action.failed.clone().unwrap_or_else(|| "done".to_owned()),
+        result(action),
     ]
+}
+
+/// The result of an action, with its limit if it has one.
+fn result(action: &ActionRecord) -> String {
+    let result = action.failed.clone().unwrap_or_else(|| "done".to_owned());
+    match action.limit_s {
+        Some(limit_s) if action.is_over_limit() => {
+            format!("{result}, above its limit of {}", length(limit_s))
+        }
+        Some(limit_s) => format!("{result}, within {}", length(limit_s)),
+        None => result,
+    }
 }
 
 /// `310 ms ± 2.00 ms`: the pause by the guest's clock.

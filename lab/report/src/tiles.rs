@@ -1,6 +1,6 @@
 //! The tiles of a run: their score, every load against its limits, and the load that broke first.
 
-use barograph_record::{Run, ScoreRecord, TilesRecord, Trial};
+use barograph_record::{OperationRatioRecord, Run, ScoreRecord, TilesRecord, Trial};
 
 use crate::answer::gave_way;
 use crate::chart::{Anchor, Svg};
@@ -41,6 +41,8 @@ pub(crate) struct TilesSection {
     pub(crate) figure: Option<Figure>,
     /// Rates against the reference.
     pub(crate) ratios: Option<Grid>,
+    /// Rates of operations on the infrastructure against the reference.
+    pub(crate) operations: Option<Grid>,
 }
 
 /// The section; `None` without tiles.
@@ -55,6 +57,7 @@ pub(crate) fn section(run: &Run) -> Option<TilesSection> {
         broke: broke(run, tiles, &windows),
         figure: figure(tiles, &windows),
         ratios: ratios(tiles, score, &windows),
+        operations: score.and_then(|score| operations(&score.operations)),
     })
 }
 
@@ -84,9 +87,11 @@ fn noun(tiles: &TilesRecord) -> &'static str {
 fn no_score(run: &Run, tiles: &TilesRecord) -> Option<String> {
     let has_reference = !tiles.reference.is_empty() || tiles.loads.iter().any(|load| load.rate.is_some());
     let passed = run.verdict().is_some_and(|verdict| verdict.passed);
+    let loads_pass = run.loads.iter().all(|load| load.verdict().is_some_and(|verdict| verdict.passed));
     let why = match (has_reference, passed) {
         (false, _) if noun(tiles) == "instance" => return None,
         (false, _) => "the plan names no reference",
+        (true, false) if loads_pass => "an action did not keep its limit",
         (true, false) => "not every load kept its rules",
         (true, true) => "the measurement is not valid",
     };
@@ -103,7 +108,7 @@ fn facts(tiles: &TilesRecord, score: Option<&ScoreRecord>) -> Vec<(&'static str,
         facts.push(("reference", tiles.reference.clone()));
     }
     if let Some(score) = score {
-        facts.push(("class", "applications only, without operations on the infrastructure".to_owned()));
+        facts.push(("class", class(score)));
         let each =
             score.windows.iter().map(|window| format!("{:.2} in trial {}", window.score, window.trial));
         facts.push((
@@ -112,6 +117,18 @@ fn facts(tiles: &TilesRecord, score: Option<&ScoreRecord>) -> Vec<(&'static str,
         ));
     }
     facts
+}
+
+/// The class of a score.
+fn class(score: &ScoreRecord) -> String {
+    if score.parts().is_none() {
+        return "applications only, without operations on the infrastructure".to_owned();
+    }
+    let each = score.operations.iter().map(|of| format!("{} {:.1} per hour", of.act, of.per_hour));
+    format!(
+        "80 % applications, 20 % operations on the infrastructure ({})",
+        each.collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// The largest difference between the begins, and between the ends, of the windows of two loads.
@@ -291,6 +308,23 @@ fn ratios(tiles: &TilesRecord, score: Option<&ScoreRecord>, windows: &[Vec<&Tria
     (!rows.is_empty()).then(|| Grid::new(&head, rows).with_words(&["rate"]))
 }
 
+/// Rates of operations in the windows that count; `None` without operations.
+fn operations(rates: &[OperationRatioRecord]) -> Option<Grid> {
+    let row = |of: &OperationRatioRecord| {
+        vec![
+            of.act.clone(),
+            of.done.to_string(),
+            of.failed.to_string(),
+            words::figure(of.per_hour),
+            words::figure(of.reference),
+            words::fixed(of.ratio, 3),
+        ]
+    };
+    let rows: Vec<Vec<String>> = rates.iter().map(row).collect();
+    let head = ["operation", "done", "failed", "per hour", "reference", "ratio"];
+    (!rows.is_empty()).then(|| Grid::new(&head, rows))
+}
+
 #[cfg(test)]
 mod tests {
     use barograph_record::TileLoadRecord;
@@ -317,6 +351,30 @@ mod tests {
     fn tiles_are_told_with_two_decimals() {
         let words = [1.0, 2.0, 2.504].map(|count| counted(count, "tile"));
         assert_eq!(words, ["1 tile", "2 tiles", "2.5 tiles"]);
+    }
+
+    #[test]
+    fn the_class_names_the_rates_of_operations() {
+        let mut score = ScoreRecord::default();
+        assert_eq!(class(&score), "applications only, without operations on the infrastructure");
+        assert!(operations(&score.operations).is_none());
+        score.applications = Some(1.0);
+        score.operations = vec![OperationRatioRecord {
+            act: "move".to_owned(),
+            done: 3,
+            per_hour: 72.0,
+            reference: 36.0,
+            ratio: 2.0,
+            ..OperationRatioRecord::default()
+        }];
+        assert_eq!(
+            class(&score),
+            "80 % applications, 20 % operations on the infrastructure (move 72.0 per hour)"
+        );
+        assert_eq!(
+            operations(&score.operations).unwrap().rows,
+            [["move", "3", "0", "72.0", "36.0", "2.000"]]
+        );
     }
 
     #[test]

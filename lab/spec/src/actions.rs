@@ -42,6 +42,8 @@ pub struct ActionPlan {
     pub act: ActionKind,
     /// Time from one begin to the next, as long as the load goes on; `None` for an action that is done once.
     pub every: Option<Nanos>,
+    /// Longest duration within which the run passes; `None` if the action is not judged.
+    pub limit: Option<Nanos>,
 }
 
 /// Kind of an action.
@@ -253,12 +255,15 @@ fn action(g: &mut SettingsReader, prefix: &str) -> Option<(ActionPlan, Table)> {
     let unit = if of_all { Some(String::new()) } else { g.listed_word(&key("unit"), &[]) };
     let act = act(g, prefix, name.as_deref().unwrap_or_default());
     let every = every(g, &key("every_s"));
-    let (at, unit, act, every) = (at?, unit?, act?, every?);
+    let limit = g.seconds(&key("limit_s"), LONGEST_S, Nanos::ZERO);
+    let (at, unit, act, every, limit) = (at?, unit?, act?, every?, limit?);
+    let limit = (limit > Nanos::ZERO).then_some(limit);
     let mut table = Table::new();
     let mut keep = |name: &str, value: Value| drop(table.insert(name.to_owned(), value));
     keep("at_s", at.as_secs_f64().into());
     keep("act", act.name().into());
     every.iter().for_each(|every| keep("every_s", every.as_secs_f64().into()));
+    limit.iter().for_each(|limit| keep("limit_s", limit.as_secs_f64().into()));
     if !of_all {
         keep("unit", unit.clone().into());
     }
@@ -274,7 +279,7 @@ fn action(g: &mut SettingsReader, prefix: &str) -> Option<(ActionPlan, Table)> {
         }
         _ => {}
     }
-    Some((ActionPlan { at, unit, act, every }, table))
+    Some((ActionPlan { at, unit, act, every, limit }, table))
 }
 
 /// Reads the time from one begin of an action to the next; 0 for an action that is done once.

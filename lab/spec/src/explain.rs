@@ -119,7 +119,12 @@ pub fn explain(plan: &Plan) -> String {
     for action in actions.into_iter().flatten() {
         let unit = if action.unit.is_empty() { "everything" } else { &action.unit };
         let again = action.every.map_or_else(String::new, |every| format!(", again every {}", span(every)));
-        lines.push(format!("action    {} {unit} at {} of the load{again}", action.act, span(action.at)));
+        let limit = action.limit.map_or_else(String::new, |limit| format!(", within {}", span(limit)));
+        lines.push(format!(
+            "action    {} {unit} at {} of the load{again}{limit}",
+            action.act,
+            span(action.at)
+        ));
     }
     lines.extend(plan.elasticity.explain());
     lines.extend(plan.power.explain());

@@ -40,7 +40,7 @@ const OF_A_LOAD: [&str; 8] = [
 ];
 
 /// Keys outside of `[load]` that all loads of a run have in common.
-const SHARED: [&str; 19] = [
+const SHARED: [&str; 20] = [
     "runs",
     "record_paths",
     "seed",
@@ -56,6 +56,7 @@ const SHARED: [&str; 19] = [
     "deploy.container_",
     "deploy.kubernetes_",
     "deploy.vm_accel",
+    "deploy.vm_manager",
     "deploy.statistics",
     "deploy.driver_",
     "data.dir",
@@ -116,7 +117,7 @@ pub(crate) fn read(
     let concerned = if deployed.is_empty() { vec![0] } else { deployed.clone() };
     let mut whole = given.only(is_of_run);
     let shape = load::of_all(&mut whole);
-    let mut refusals = Vec::new();
+    let (mut refusals, mut outer) = (Vec::new(), OuterKeys::default());
     let (mut loads, mut texts, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
     for at in 0..count {
         let prefix = format!("{LIST}[{at}]");
@@ -145,6 +146,7 @@ pub(crate) fn read(
         // Unknown keys are refused as such, and known ones that belong outside only once.
         misplaced.retain(|refusal| each.known().contains_key(&refusal.key[prefix.len() + 1..]));
         let known = each.known().clone();
+        outer.known_to(known.keys().filter(|key| is_its_own(key)), (&prefix, &given));
         let found = each.finish().into_iter();
         let found = found.filter(|refusal| !(is_of_run(&refusal.key) && known.contains_key(&refusal.key)));
         let found = found.map(|refusal| of_element(refusal, &prefix, &given));
@@ -152,6 +154,7 @@ pub(crate) fn read(
         refusals.extend(found.filter(|refusal| !twice(refusal)).collect::<Vec<_>>());
         refusals.extend(misplaced);
     }
+    refusals.extend(outer.unused(&given));
     let shared = shared(&given, catalogue, name);
     if let Some(shape) = &shape {
         check_together(&mut whole, shape, &mut loads);
@@ -169,6 +172,30 @@ pub(crate) fn read(
             Ok(together(loads, &shape, (&of_run, numbers)))
         }
         None => Err(Refusals(refusals)),
+    }
+}
+
+/// Keys outside of the list that loads know, each with whether one of them uses it.
+#[derive(Default)]
+struct OuterKeys(BTreeMap<String, bool>);
+
+impl OuterKeys {
+    /// Adds the keys that an element of the list knows.
+    fn known_to<'k>(
+        &mut self,
+        keys: impl Iterator<Item = &'k String>,
+        (prefix, given): (&str, &SettingsReader),
+    ) {
+        for key in keys.filter(|key| given.stands(key) && !is_shared(key)) {
+            let is_used = !given.stands(&format!("{prefix}.{key}"));
+            *self.0.entry(key.clone()).or_default() |= is_used;
+        }
+    }
+
+    /// Refusals of those that no load uses.
+    fn unused(&self, given: &SettingsReader) -> Vec<Refusal> {
+        let unused = self.0.iter().filter(|(_, is_used)| !**is_used);
+        unused.filter_map(|(key, _)| given.overridden(key, LIST)).collect()
     }
 }
 

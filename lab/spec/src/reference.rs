@@ -1,6 +1,6 @@
 //! Reference rates of a tile, by which a run of tiles is scored.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use barograph_model::Refusal;
 
@@ -13,13 +13,16 @@ const DEFAULT: &str = "throughput";
 const LEAST: f64 = 1e-9;
 const MOST: f64 = 1e15;
 
-/// Rates of one tile of a reference.
+/// Rates of a reference: of the loads of one tile, and of operations on the infrastructure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
     /// Origin of the rates, in words.
     pub about: String,
     /// Rate by the name of a load within its tile.
     pub rates: BTreeMap<String, ReferenceRate>,
+    /// Completed operations per hour by the act of an action, for the whole run; empty for a score of the
+    /// applications alone.
+    pub operations: BTreeMap<String, f64>,
 }
 
 /// Rate of a load of the reference.
@@ -35,22 +38,11 @@ pub struct ReferenceRate {
 pub fn reference(name: &str, text: &str) -> Result<Reference, Vec<Refusal>> {
     let mut given = SettingsReader::parse(name, text, &[]).map_err(|refused| refused.0)?;
     let about = given.word("about", &[], "");
-    let mut loads: Vec<String> = Vec::new();
-    for key in given.keys_below("rates") {
-        let load = key.split('.').next().unwrap_or_default().to_owned();
-        if !loads.contains(&load) {
-            loads.push(load);
-        }
-    }
     let mut rates = BTreeMap::new();
-    for load in loads {
+    for load in tables_below(&given, "rates") {
         let key = format!("rates.{load}");
         let of = given.word(&format!("{key}.of"), &[], DEFAULT);
-        let rate = format!("{key}.rate");
-        if !given.stands(&rate) {
-            given.refuse(&rate, "nothing", "a number above 0", "give the load its rate");
-        }
-        let rate = given.fraction(&rate, LEAST..=MOST, 1.0);
+        let rate = needed(&mut given, &format!("{key}.rate"), "give the load its rate");
         if let (Some(of), Some(rate)) = (of, rate) {
             rates.insert(load, ReferenceRate { of, rate });
         }
@@ -63,10 +55,31 @@ pub fn reference(name: &str, text: &str) -> Result<Reference, Vec<Refusal>> {
             "give each load of the tile its rate",
         );
     }
+    let mut operations = BTreeMap::new();
+    for act in tables_below(&given, "operations") {
+        let key = format!("operations.{act}.per_hour");
+        if let Some(rate) = needed(&mut given, &key, "give the operation its rate") {
+            operations.insert(act, rate);
+        }
+    }
     match (about, given.finish()) {
-        (Some(about), refusals) if refusals.is_empty() => Ok(Reference { about, rates }),
+        (Some(about), refusals) if refusals.is_empty() => Ok(Reference { about, rates, operations }),
         (_, refusals) => Err(refusals),
     }
+}
+
+/// Names of the tables below a table.
+fn tables_below(given: &SettingsReader, table: &str) -> BTreeSet<String> {
+    let name = |key: String| key.split('.').next().unwrap_or_default().to_owned();
+    given.keys_below(table).into_iter().map(name).collect()
+}
+
+/// Reads a rate that must be given.
+fn needed(given: &mut SettingsReader, key: &str, remedy: &str) -> Option<f64> {
+    if !given.stands(key) {
+        given.refuse(key, "nothing", "a number above 0", remedy);
+    }
+    given.fraction(key, LEAST..=MOST, 1.0)
 }
 
 #[cfg(test)]
@@ -87,6 +100,15 @@ mod tests {
         assert_eq!(read.about, "a machine");
         let rates = [("shop", rate("throughput", 20.0)), ("till", rate("orders", 0.5))];
         assert_eq!(read.rates, rates.map(|(load, rate)| (load.to_owned(), rate)).into());
+        assert!(read.operations.is_empty());
+    }
+
+    #[test]
+    fn operations_have_rates_per_hour() {
+        let text = "about = \"a\"\n[rates.shop]\nrate = 1\n[operations.move]\nper_hour = 28\n[operations.scale]\nper_hour = 0.5\n";
+        let read = reference("r.toml", text).unwrap();
+        let rates = [("move", 28.0), ("scale", 0.5)];
+        assert_eq!(read.operations, rates.map(|(act, rate)| (act.to_owned(), rate)).into());
     }
 
     #[test]
@@ -96,5 +118,8 @@ mod tests {
         assert_eq!(refused("[rates.shop]\nrate = 0\n")[0].0, "r.toml:2");
         assert_eq!(refused("[rates.shop]\nrate = 1\nper = 2\n"), of("r.toml:3", "rates.shop.per"));
         assert_eq!(refused("[rates\n")[0].0, "r.toml:1");
+        let operation = |of: &str| refused(&format!("[rates.shop]\nrate = 1\n[operations.move]\n{of}\n"));
+        assert_eq!(operation("per_hour = 0"), of("r.toml:4", "operations.move.per_hour"));
+        assert_eq!(operation("rate = 1")[0].1, "operations.move.per_hour");
     }
 }

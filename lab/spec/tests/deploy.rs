@@ -45,7 +45,7 @@ fn refusal(text: &str) -> (String, String) {
 #[test]
 fn a_plan_as_resolved_reads_back_to_itself() {
     let text = "platform = \"linked\"\ndeploy.link_mbit = 10\ndeploy.web_cores = \"0-1\"\n\
-                [[actions]]\nat_s = 3.5\nunit = \"web-1\"\nact = \"kill\"\n\
+                [[actions]]\nat_s = 3.5\nunit = \"web-1\"\nact = \"kill\"\nlimit_s = 2.5\n\
                 [[actions]]\nat_s = 2\nunit = \"store-1\"\nact = \"delay\"\ndelay_ms = 12.5\n\
                 [[actions]]\nat_s = 9\nact = \"heal\"\n\
                 [[actions]]\nat_s = 10\nunit = \"web-1\"\nact = \"fill-disk\"\n\
@@ -63,6 +63,7 @@ fn a_plan_as_resolved_reads_back_to_itself() {
         acts,
         ["delay", "kill", "heal", "fill-disk", "free-disk", "resize", "resize", "resize", "stop", "scale"]
     );
+    assert_eq!([0, 1].map(|at| first.actions[at].limit.map(|limit| limit.as_secs_f64())), [None, Some(2.5)]);
     assert_eq!(first.actions[9].act, ActionKind::Scale(3));
     let resized: Vec<ActionKind> = first.actions[5..8].iter().map(|action| action.act.clone()).collect();
     let resize = |cpus, memory_mib| ActionKind::Resize(Resize { cpus, memory_mib });

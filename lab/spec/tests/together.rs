@@ -232,3 +232,12 @@ fn several_loads_are_explained_one_by_one() {
                  9 starts/s at 100 %\n          operations start at equal distances; ";
     assert!(told.starts_with(begin), "{told}");
 }
+
+#[test]
+fn a_key_outside_of_the_list_that_each_load_has_of_its_own_is_refused() {
+    let allowed = "left out, because each load that knows it has its own in [[loads]]";
+    let own = |key: &str| ("--set".to_owned(), key.to_owned(), allowed.to_owned());
+    assert_eq!(refused(TWO, &["deploy.tills=3"]), [own("deploy.tills")]);
+    let third = format!("{TWO}[[loads]]\nname = \"more\"\nload.users = 1\n");
+    assert!(refused(&third, &["deploy.tills=3"]).is_empty(), "the third load has none of its own");
+}

@@ -131,8 +131,8 @@ const REFUSALS: [(&[u8], &str); 8] = [
     (b"WRONGTYPE", "the key has a value of another type (WRONGTYPE)"),
     (b"LOADING", "the store loads its data (LOADING)"),
     (b"READONLY", "the store is a replica (READONLY)"),
-    (b"NOAUTH", "a password is wanted (NOAUTH)"),
-    (b"WRONGPASS", "the password is wrong (WRONGPASS)"),
+    (b"NOAUTH", "a password is wanted (NOAUTH): give it in the address, as in redis://:PASSWORD@HOST"),
+    (b"WRONGPASS", "the password is wrong (WRONGPASS): correct it in the address"),
     (b"ERR", "an error (ERR)"),
 ];
 

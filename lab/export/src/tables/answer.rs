@@ -104,6 +104,8 @@ fn verdict(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportError> {
         .float("score", |r| score(r, |s| Some(s.score)).into())
         .float("score_low", |r| score(r, |s| s.low).into())
         .float("score_high", |r| score(r, |s| s.high).into())
+        .float("score_applications", |r| score(r, |s| s.applications).into())
+        .float("score_operations", |r| score(r, |s| s.parts()?.operations).into())
         .whole("scored_trial", |r| r.score.as_ref().map(|s| s.trial).into())
         .float("least_ratio", |r| score(r, |s| Some(s.least_ratio)).into())
         .text("least_load", |r| r.score.as_ref().map(|s| &s.least_load).into())

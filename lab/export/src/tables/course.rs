@@ -34,7 +34,9 @@ pub(super) fn write(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportErro
         .float("pause_inside_s", |r| r.pause_inside_s.into())
         .float("pause_inside_error_s", |r| r.pause_inside_error_s.into())
         .truth("done", |r| r.failed.is_none().into())
-        .text("error", |r| r.failed.as_ref().into());
+        .text("error", |r| r.failed.as_ref().into())
+        .float("limit_s", |r| r.limit_s.into())
+        .truth("missed", |r| r.is_missed.into());
     book.table("actions", &columns, run.actions())?;
     let impacts = run.impacts();
     let columns = Columns::<ImpactOp<'_>>::new()

@@ -1,7 +1,8 @@
 //! The tiles of a run, their score in each window, and the rates behind it.
 
 use barograph_record::{
-    CopiesRate, RatioRecord, Run, ScoreRecord, TileLoadRecord, TilesRecord, WindowScoreRecord,
+    CopiesRate, OperationRatioRecord, OperationReferenceRecord, RatioRecord, Run, ScoreRecord,
+    TileLoadRecord, TilesRecord, WindowScoreRecord,
 };
 
 use super::{Columns, TableSet, some};
@@ -12,7 +13,8 @@ pub(super) fn write(book: &mut TableSet<'_>, run: &Run) -> Result<(), ExportErro
     tiles(book, run.tiles())?;
     copies(book, run)?;
     scores(book, score)?;
-    ratios(book, score)
+    ratios(book, score)?;
+    operations(book, score)
 }
 
 /// Each rate of each copy of a load, and of all together.
@@ -45,7 +47,11 @@ fn tiles(book: &mut TableSet<'_>, tiles: Option<&TilesRecord>) -> Result<(), Exp
         .text("reference_of", |r| some(&r.0.reference).into())
         .truth("one_by_one", |r| r.0.one_by_one.into());
     let rows = tiles.into_iter().flat_map(|tiles| tiles.loads.iter().map(move |load| (tiles, load)));
-    book.table("tiles", &columns, rows)
+    book.table("tiles", &columns, rows)?;
+    let columns = Columns::<&OperationReferenceRecord>::new()
+        .text("act", |r| (&r.act).into())
+        .float("reference_per_hour", |r| r.per_hour.into());
+    book.table("tile_operations", &columns, tiles.map_or(&[][..], |tiles| &tiles.operations))
 }
 
 /// The score of each window that counts.
@@ -66,4 +72,16 @@ fn ratios(book: &mut TableSet<'_>, score: Option<&ScoreRecord>) -> Result<(), Ex
         .float("reference", |r| r.reference.into())
         .float("ratio", |r| r.ratio.into());
     book.table("ratios", &columns, score.map_or(&[][..], |score| &score.terms))
+}
+
+/// Rates of operations on the infrastructure in the windows that count, and those of the reference.
+fn operations(book: &mut TableSet<'_>, score: Option<&ScoreRecord>) -> Result<(), ExportError> {
+    let columns = Columns::<&OperationRatioRecord>::new()
+        .text("act", |r| (&r.act).into())
+        .whole("done", |r| r.done.into())
+        .whole("failed", |r| r.failed.into())
+        .float("per_hour", |r| r.per_hour.into())
+        .float("reference_per_hour", |r| r.reference.into())
+        .float("ratio", |r| r.ratio.into());
+    book.table("operation_ratios", &columns, score.map_or(&[][..], |score| &score.operations))
 }

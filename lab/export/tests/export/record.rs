@@ -10,11 +10,11 @@ use barograph_model::{
 use barograph_record::{
     ActionRecord, BoundRecord, CauseRecord, ConfirmationRecord, Control, Count, CrossCheckRecord, Decisions,
     DemandRecord, DerivedRecord, Entry, EstimateRecord, EvidenceAboveRecord, ExpectedFigures, Figure, Fill,
-    Follower, Header, LevelRecord, LoadStarted, NodesHoldRecord, Note, PartRecord, PassPointRecord, ProbeRow,
-    Purpose, RatioRecord, ReasonRecord, RepeatsRecord, Resources, Rule, RuleRecord, RunId, RunInterrupted,
-    RunWriter, ScoreRecord, SearchBound, SearchSummary, SnapshotRecord, StatisticRow, SubjectRecord,
-    SupplyRecord, Tier, Tiers, TileLoadRecord, TilesRecord, TopologyRecord, Trial, UnitRecord, UnknownEntry,
-    VERSION, Verdict, WindowScoreRecord,
+    Follower, Header, LevelRecord, LoadStarted, NodesHoldRecord, Note, OperationRatioRecord,
+    OperationReferenceRecord, PartRecord, PassPointRecord, ProbeRow, Purpose, RatioRecord, ReasonRecord,
+    RepeatsRecord, Resources, Rule, RuleRecord, RunId, RunInterrupted, RunWriter, ScoreRecord, SearchBound,
+    SearchSummary, SnapshotRecord, StatisticRow, SubjectRecord, SupplyRecord, Tier, Tiers, TileLoadRecord,
+    TilesRecord, TopologyRecord, Trial, UnitRecord, UnknownEntry, VERSION, Verdict, WindowScoreRecord,
 };
 use barograph_stats::Interval;
 
@@ -307,6 +307,15 @@ fn score() -> ScoreRecord {
         least_load: "shop-1".to_owned(),
         fairness: 0.984375,
         terms: vec![term],
+        applications: Some(2.21875),
+        operations: vec![OperationRatioRecord {
+            act: "move".to_owned(),
+            done: 31,
+            failed: 32,
+            per_hour: 77.5,
+            reference: 38.75,
+            ratio: 2.03125,
+        }],
     }
 }
 
@@ -319,7 +328,13 @@ fn tiles() -> Entry {
         of: Some("orders".to_owned()),
         rate: Some(25.5),
     };
-    Entry::Tiles(TilesRecord { reference: "a machine".to_owned(), one_by_one: true, loads: vec![load] })
+    let operations = vec![OperationReferenceRecord { act: "move".to_owned(), per_hour: 38.75 }];
+    Entry::Tiles(TilesRecord {
+        reference: "a machine".to_owned(),
+        one_by_one: true,
+        loads: vec![load],
+        operations,
+    })
 }
 
 fn decisions() -> Decisions {
@@ -383,6 +398,8 @@ fn world() -> [Entry; 11] {
         pause_inside_s: Some(0.0725),
         pause_inside_error_s: Some(0.0025),
         failed: Some("it was gone".into()),
+        limit_s: Some(2.5),
+        is_missed: false,
     };
     let tier = Tier { tier: "bus".into(), product: "NATS 2.9".into(), durability: "nothing".into() };
     [

@@ -212,8 +212,17 @@ fn tables_of(entry: &Entry) -> &'static [&'static str] {
             &["trials", "trial_operations", "trial_rules", "measures", "checks", "check_figures"]
         }
         Entry::Expected(_) => &["runs", "rules", "interval_counters"],
-        Entry::Verdict(_) => &["verdict", "reasons", "doubts", "estimate", "pass_curve", "scores", "ratios"],
-        Entry::Tiles(_) => &["tiles", "copies"],
+        Entry::Verdict(_) => &[
+            "verdict",
+            "reasons",
+            "doubts",
+            "estimate",
+            "pass_curve",
+            "scores",
+            "ratios",
+            "operation_ratios",
+        ],
+        Entry::Tiles(_) => &["tiles", "tile_operations", "copies"],
         // The names of folders, each exported like a run.
         Entry::Loads(_) | Entry::Finished(_) => &[],
         Entry::Unknown(_) => &["unknown"],

@@ -1,12 +1,14 @@
-//! The reference rates of the tiles of a run.
+//! The reference rates of the tiles of a run, and of operations on their infrastructure.
 
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
 use barograph_model::words::listed;
-use barograph_spec::{Reference, Refusal, Refusals};
+use barograph_spec::{ActionPlan, Reference, Refusal, Refusals};
 
+use crate::deploy::plan_of_all;
 use crate::run::CheckedLoad;
 
 /// The key of the file.
@@ -32,8 +34,9 @@ pub(super) fn reference(loads: &mut [CheckedLoad]) -> Result<(), Refusals> {
     let text = read(&path)
         .map_err(|why| refused(format!("{name:?}"), format!("a file of text that can be read ({why})")))?;
     let reference = barograph_spec::reference(&name, &text).map_err(Refusals)?;
-    if let Some((load, allowed)) = wrong(&reference, loads) {
-        return Err(refused(format!("{load:?} of {name}"), allowed));
+    let actions = &plan_of_all(loads).checked.plan.actions;
+    if let Some((of, allowed)) = wrong(&reference, loads).or_else(|| not_done(&reference, actions)) {
+        return Err(refused(format!("{of:?} of {name}"), allowed));
     }
     let reference = Arc::new(reference);
     for load in loads {
@@ -66,4 +69,16 @@ fn wrong(reference: &Reference, loads: &[CheckedLoad]) -> Option<(String, String
             (name.clone(), format!("one of {} for this load, and not {:?}", known.join(", "), rate.of))
         })
     })
+}
+
+/// An operation of the reference that no action of the plan does, with what is allowed.
+fn not_done(reference: &Reference, actions: &[ActionPlan]) -> Option<(String, String)> {
+    let acts: BTreeSet<&str> = actions.iter().map(|action| action.act.name()).collect();
+    let missing = reference.operations.keys().find(|act| !acts.contains(act.as_str()))?;
+    let acts: Vec<&str> = acts.into_iter().collect();
+    let allowed = match &acts[..] {
+        [] => "no operations, because the plan has no actions".to_owned(),
+        acts => format!("the acts of the plan: {}", listed(acts)),
+    };
+    Some((missing.clone(), allowed))
 }

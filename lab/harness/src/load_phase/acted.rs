@@ -28,6 +28,7 @@ impl LoadPhase<'_, '_> {
         let kept = actions::kept(action, (began, now - began), done);
         let outcome = kept.failed.as_ref().map_or_else(String::new, |why| format!(": not done, {why}"));
         self.run.say(&format!("action: {} {}{outcome}", kept.act, kept.unit));
+        self.acted.push(kept.clone());
         self.run.record.append(&Entry::Action(kept))?;
         self.keep_supplies(supplies.unwrap_or_default())
     }

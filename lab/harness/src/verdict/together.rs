@@ -3,8 +3,8 @@
 use barograph_model::words::listed;
 use barograph_model::{LoadUnit, Strategy};
 use barograph_record::{
-    AboutRecord, AnswerRecord, ClaimRecord, CopiesRate, ReasonRecord, ResultRecord, ScoreRecord, SearchBound,
-    SearchSummary, TileLoadRecord, TilesRecord, Trial, Verdict,
+    AboutRecord, AnswerRecord, ClaimRecord, CopiesRate, OperationReferenceRecord, ReasonRecord, ResultRecord,
+    ScoreRecord, SearchBound, SearchSummary, TileLoadRecord, TilesRecord, Trial, Verdict,
 };
 use barograph_stats::search::{Answer, BoundedBy};
 
@@ -71,7 +71,8 @@ pub(super) fn of_all(loads: &[CheckedLoad], held: &LoadResult, verdicts: &[Verdi
     });
     let passed = passed && (answer.is_none() || capacity.is_some());
     let tiles = tiles(loads);
-    let score = tiles.as_ref().filter(|_| passed && valid).and_then(|tiles| tiles.score(&held.trials));
+    let score =
+        tiles.as_ref().filter(|_| passed && valid).and_then(|tiles| tiles.score(&held.trials, &held.acted));
     let beside =
         copies(tiles.as_ref(), held, verdicts).into_iter().chain(score.as_ref().map(ScoreRecord::sentence));
     let told = answer_of((&names[..], first.unit_of_all()), verdicts, answer, beside);
@@ -123,8 +124,15 @@ pub(crate) fn tiles(loads: &[CheckedLoad]) -> Option<TilesRecord> {
         }
     };
     let first = &loads.iter().find(|load| load.checked.plan.tile.is_some())?.checked;
+    let reference = first.reference.as_ref();
+    let operation =
+        |(act, per_hour): (&String, &f64)| OperationReferenceRecord { act: act.clone(), per_hour: *per_hour };
     Some(TilesRecord {
-        reference: first.reference.as_ref().map(|reference| reference.about.clone()).unwrap_or_default(),
+        reference: reference.map(|reference| reference.about.clone()).unwrap_or_default(),
+        operations: reference
+            .iter()
+            .flat_map(|reference| reference.operations.iter().map(operation))
+            .collect(),
         one_by_one: first.plan.one_by_one,
         loads: loads.iter().map(load).collect(),
     })

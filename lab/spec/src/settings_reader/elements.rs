@@ -58,6 +58,18 @@ impl SettingsReader {
         self.found.iter().filter_map(misplaced).collect()
     }
 
+    /// The refusal of a key outside of a list, since each element that knows it has its own.
+    pub(crate) fn overridden(&self, key: &str, list: &str) -> Option<Refusal> {
+        let found = self.found.get(key)?;
+        Some(Refusal {
+            place: found.place.clone(),
+            key: key.to_owned(),
+            value: found.value.to_string(),
+            allowed: format!("left out, because each load that knows it has its own in [[{list}]]"),
+            remedy: format!("set `{list}[0].{key}` of the first load, `{list}[1].{key}` of the second"),
+        })
+    }
+
     /// Number of tables of a list; 0 if it is none.
     pub(crate) fn count_of(&self, list: &str) -> usize {
         self.found.get(list).and_then(|found| found.tables).unwrap_or(0)

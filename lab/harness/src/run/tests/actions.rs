@@ -110,6 +110,28 @@ fn a_limit_that_the_platform_cannot_change_is_recorded_as_not_done() {
     assert_eq!(told, [(1.0, "resize to 2 cores, 64 MiB", Some("platform cannot limit it"))]);
 }
 
+/// The stop takes 0.1 s, the restart 0.35 s; the second stop fails, and the last one is prevented by the end.
+#[test]
+fn an_action_above_its_limit_fails_the_run_and_is_named() {
+    let act = |at_s: f64, act: &str, limit_s: f64| {
+        format!("{{at_s={at_s},unit=\"application-1\",act=\"{act}\",limit_s={limit_s}}}")
+    };
+    let fine = [act(1.0, "restart", 0.4), act(2.0, "stop", 0.2), act(90.0, "start", 1.0)].join(",");
+    let (_root, kept) = acted(TestWorkload::default(), &fine);
+    let verdict = kept.verdict().unwrap();
+    assert!(verdict.passed && verdict.why.is_empty(), "{verdict:?}");
+    let slow = [act(1.0, "restart", 0.3), act(2.0, "stop", 0.2), act(2.5, "stop", 0.2)].join(",");
+    let (_root, kept) = acted(TestWorkload::default(), &slow);
+    let verdict = kept.verdict().unwrap();
+    let expected = [
+        "restart application-1 at 1.0 s took 350 ms, allowed are 300 ms",
+        "stop application-1 at 2.5 s was not done: it does not run",
+    ];
+    assert_eq!((verdict.passed, verdict.exit()), (false, ExitCode::QosMissed), "{verdict:?}");
+    assert_eq!(verdict.reasons, expected);
+    assert!(verdict.sentence.ends_with(" 2 of 3 actions with a limit did not keep it."), "{verdict:?}");
+}
+
 #[test]
 fn an_action_is_repeated_as_long_as_the_load_goes_on() {
     let scale = |at_s: f64, count: u32, every_s: f64| {

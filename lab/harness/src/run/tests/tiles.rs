@@ -1,5 +1,9 @@
 //! Tiles in simulated time: scores, staggered ramps, searches over tiles, and the load that breaks its rules.
 
+use std::sync::Arc;
+
+use barograph_workload::Workload;
+
 use super::together::{checked_all, run_all, there};
 use super::*;
 use crate::testing::JamRule;
@@ -61,6 +65,35 @@ fn two_tiles_have_a_score_with_an_interval() {
         sentence.starts_with("All 4 loads kept their rules. Score 2.00 @ 2 tiles (95 % interval "),
         "{sentence}"
     );
+}
+
+/// The loads, the first of them on an application that the run deploys, whose part restarts once in every window.
+const RESTARTED: &str = "[[loads]]\nname = \"few\"\nload.users = 4\n\
+                         [[loads]]\nname = \"many\"\nload.users = 20\ntarget.url = \"http://127.0.0.1:9/\"\n\
+                         [[actions]]\nat_s = 0.5\nevery_s = 1\nunit = \"application-1\"\nact = \"restart\"\n";
+
+#[test]
+fn operations_of_the_plan_are_a_fifth_of_the_score() {
+    let root = tempfile::tempdir().unwrap();
+    let reference = root.path().join("reference.toml");
+    let rates = format!("[rates.few]\nrate = {}\n[operations.restart]\nper_hour = 1800\n", 4.0 * OF_A_USER);
+    std::fs::write(&reference, rates).unwrap();
+    let reference = format!("load.reference={}", reference.display());
+    let ground = SimulatedHost::default();
+    let here = TestWorkload { ground: Some(ground.clone()), ..TestWorkload::default() };
+    let workloads: Vec<Arc<dyn Workload>> = vec![Arc::new(here), there(&SimulatedHost::default(), None)];
+    let sets = ["tiles=1", "load.windows=3", reference.as_str()];
+    let (finished, kept) = run_all(root.path(), (RESTARTED, &sets), ground, workloads);
+    assert_eq!(finished.exit, ExitCode::Fine);
+    let score = kept.verdict().unwrap().score.clone().unwrap();
+    let [operation] = &score.operations[..] else { panic!("{score:?}") };
+    // Three in windows of 3 s in all.
+    assert_eq!((operation.act.as_str(), operation.done, operation.failed), ("restart", 3, 0));
+    assert!((operation.per_hour - 3600.0).abs() < 1.0 && (operation.ratio - 2.0).abs() < 1e-3, "{score:?}");
+    let applications = score.applications.unwrap();
+    assert!((score.score - (0.8 * applications + 0.2 * operation.ratio)).abs() < 1e-9, "{score:?}");
+    let sentence = finished.verdict.unwrap().sentence;
+    assert!(sentence.contains("applications 1.00 and operations 2.00"), "{sentence}");
 }
 
 /// The second tile's users come after those of the first.
@@ -149,4 +182,8 @@ fn a_reference_must_fit_the_tile() {
     let (found, allowed) = refused("[rates.few]\nof = \"sales\"\nrate = 1\n");
     assert!(found == key && allowed.starts_with("one of throughput, goodput, requests"), "{allowed}");
     assert_eq!(refused("[rates.few]\nrate = 0\n").0, "rates.few.rate");
+    assert_eq!(
+        refused("[rates.few]\nrate = 1\n[operations.move]\nper_hour = 1\n"),
+        (key, "no operations, because the plan has no actions".to_owned())
+    );
 }
