@@ -55,6 +55,11 @@ const PACKAGES: &[Package] = &[
         program: "keepalived",
         needed_by: "the test of an address that moves between hosts",
     },
+    Package {
+        name: "libvirt-daemon-system",
+        program: "/usr/sbin/libvirtd",
+        needed_by: "the tests of virtual machines through libvirt",
+    },
     Package { name: "maven", program: "mvn", needed_by: "the tests of sorts on Spark and on Hadoop" },
     Package { name: "mariadb-server", program: "mariadbd", needed_by: "the tests of stores against MariaDB" },
     Package { name: "memcached", program: "memcached", needed_by: "the tests of services against memcached" },

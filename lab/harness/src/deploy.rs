@@ -139,8 +139,10 @@ fn options(planned: &[PlannedApplication<'_>], plan: &Plan) -> Vec<(String, Stri
     let network = Some(("network", deploy.container_network.clone()));
     let engine = deploy.container_engine.clone().map(|engine| ("engine", engine));
     // Containers refuse unknown options.
-    let accel = deploy.has(Ability::Machines).then(|| ("accel", deploy.vm_accel.clone()));
-    let all = [network, engine, accel, floating].into_iter().flatten();
+    let has_machines = deploy.has(Ability::Machines);
+    let accel = has_machines.then(|| ("accel", deploy.vm_accel.clone()));
+    let manager = has_machines.then(|| ("manager", deploy.vm_manager.clone()));
+    let all = [network, engine, accel, manager, floating].into_iter().flatten();
     let pods = if deploy.has(Ability::Pods) { of_pods(&deploy.cluster, planned) } else { Vec::new() };
     all.chain(pods).map(|(name, value)| (name.to_owned(), value)).collect()
 }

@@ -75,6 +75,8 @@ pub struct DeployPlan {
     pub cluster: ClusterPlan,
     /// Acceleration of guests: `kvm`, emulation (`tcg`), or whichever works here (`auto`).
     pub vm_accel: String,
+    /// What starts guests and carries out operations on them: this program (`qemu`), or `libvirt`.
+    pub vm_manager: String,
 }
 
 /// Dense mode: settings of the host's kernel for many small servers.
@@ -177,6 +179,7 @@ pub(crate) fn deploy(
     let container_engine = engine(g);
     let cluster = cluster::cluster(g);
     let vm_accel = g.word("deploy.vm_accel", &["auto", "kvm", "tcg"], "auto");
+    let vm_manager = g.word("deploy.vm_manager", &["qemu", "libvirt"], "qemu");
     let statistics = g.flag("deploy.statistics", true);
     let dense = dense(g);
     let tiers: Vec<&'static str> = tiers.iter().copied().chain([DRIVER]).collect();
@@ -197,6 +200,7 @@ pub(crate) fn deploy(
         container_engine: container_engine?,
         cluster: cluster?,
         vm_accel: vm_accel?,
+        vm_manager: vm_manager?,
     };
     on_the_platform(g, &plan, catalogue);
     Some(plan)

@@ -8,7 +8,7 @@ use crate::plan::Plan;
 use crate::settings_reader::SettingsReader;
 
 /// Keys that concern hosts, and so drivers too if these are units.
-const OF_HOSTS: [&str; 17] = [
+const OF_HOSTS: [&str; 18] = [
     "deploy.hosts",
     "deploy.link_mbit",
     "deploy.link_delay_ms",
@@ -26,6 +26,7 @@ const OF_HOSTS: [&str; 17] = [
     "deploy.kubernetes_driver_nodes",
     "deploy.kubernetes_drivers_apart",
     "deploy.vm_accel",
+    "deploy.vm_manager",
 ];
 
 /// What a workload does with an application.

@@ -127,6 +127,7 @@ fn one_changed_platform_refuses_nothing_that_matters_on_another() {
         "deploy.container_engine=unix:///run/podman/podman.sock",
         "deploy.kubernetes_context=lab",
         "deploy.vm_accel=tcg",
+        "deploy.vm_manager=libvirt",
         "deploy.driver_cpus=1",
         "deploy.driver_cores=0",
         "deploy.hosts=together",

@@ -12,9 +12,10 @@ use tokio::time::{Instant, sleep};
 
 use crate::clock::now;
 use crate::host_commands::{HostCommands, failed};
+use crate::libvirt::Domain;
 use crate::qmp::Qmp;
-use crate::settings::{Accel, memory_mib, of_emulator, processors, program};
-use crate::wire::PORT_NAME;
+use crate::settings::{Accel, Manager, memory_mib, of_emulator, processors, program};
+use crate::wire::{PORT_NAME, causes};
 
 /// Name of the program.
 pub(crate) const QEMU: &str = "qemu-system-x86_64";
@@ -40,6 +41,11 @@ const KERNEL_WORDS: &str = "console=ttyS0 quiet loglevel=3 panic=-1 mitigations=
     random.trust_cpu=on edd=off raid=noautodetect rcupdate.rcu_expedited=1 cryptomgr.notests net.ifnames=0 \
     8250.nr_uarts=1 no_timer_check i8042.noaux";
 
+/// Returns the command line of a guest's kernel.
+pub(crate) fn kernel_words(accel: Accel) -> String {
+    format!("{KERNEL_WORDS} {}", clock_words(accel))
+}
+
 /// Returns the words for the clock source of a guest. With KVM the guest learns the frequency of its time
 /// stamp counter. An emulated guest measures it while it boots, and if many boot on few cores the result is
 /// wrong: its clock then runs several times too fast, and so do all its deadlines. The power management timer
@@ -63,6 +69,8 @@ pub(crate) struct Hardware {
     pub(crate) disk: Disk,
     /// Tags and sockets of folders shared with this machine.
     pub(crate) folders: Vec<(String, PathBuf)>,
+    /// Its identity, the same wherever it runs.
+    pub(crate) identity: String,
 }
 
 /// The writable disk of a guest: its file, and its name in QEMU.
@@ -72,12 +80,35 @@ pub(crate) struct Disk {
     pub(crate) node: String,
 }
 
+/// Sockets of a QEMU, and the file for its console.
+#[derive(Clone, Debug)]
+pub(crate) struct Sockets {
+    /// Its control.
+    pub(crate) qmp: PathBuf,
+    /// The agent's port.
+    pub(crate) port: PathBuf,
+    pub(crate) console: PathBuf,
+}
+
 /// A running QEMU.
 pub(crate) struct Emulator {
+    /// Its process, or that of the daemon whose child it is.
     pub(crate) running: Box<dyn UnitHandle>,
     pub(crate) qmp: Qmp,
     pub(crate) tap: Tap,
-    console: PathBuf,
+    /// The guest as libvirt knows it; `None` without libvirt.
+    pub(crate) domain: Option<Domain>,
+    sockets: Sockets,
+    log: PathBuf,
+}
+
+/// A QEMU that has been started, or the daemon of one to come.
+pub(crate) struct Launched {
+    running: Box<dyn UnitHandle>,
+    pub(crate) tap: Tap,
+    pub(crate) sockets: Sockets,
+    pub(crate) domain: Option<Domain>,
+    host: String,
     log: PathBuf,
 }
 
@@ -90,72 +121,132 @@ pub(crate) enum StartMode {
     Incoming,
 }
 
-impl Emulator {
-    /// Starts a QEMU, with the socket of its agent's port. `tag` distinguishes it from others of the site.
+impl Launched {
+    /// Starts a QEMU, or a daemon that starts one unless a guest comes in. `tag` distinguishes it from others of
+    /// the site.
     pub(crate) async fn start(
         work: &HostCommands,
         hardware: &Hardware,
         (tap, begin): (Tap, StartMode),
-        tag: &str,
-    ) -> Result<(Emulator, UnixStream), Fault> {
+        (manager, tag): (Manager, &str),
+    ) -> Result<Launched, Fault> {
         let place = |end: &str| work.folder.join(format!("{tag}.{end}"));
-        let (qmp, port, console, log) = (place("qmp"), place("port"), place("console"), place("qemu.log"));
-        let mut words = enter(&tap.namespace);
-        words.push(program(QEMU).to_string_lossy().into_owned());
-        words.extend(arguments(hardware, &tap, (&qmp, &port, &console)));
-        if begin == StartMode::Incoming {
-            words.extend(["-incoming", "defer"].map(str::to_owned));
-        }
+        let sockets = Sockets { qmp: place("qmp"), port: place("port"), console: place("console") };
+        let (mut words, domain) = match manager {
+            Manager::Qemu => {
+                let mut words = enter(&tap.namespace);
+                words.push(program(QEMU).to_string_lossy().into_owned());
+                words.extend(arguments(hardware, &tap, &sockets));
+                if begin == StartMode::Incoming {
+                    words.extend(["-incoming", "defer"].map(str::to_owned));
+                }
+                (words, None)
+            }
+            Manager::Libvirt => {
+                let (domain, words) = Domain::prepare(work, hardware, (&tap, tag))?;
+                (words, Some(domain))
+            }
+        };
         let mut unit = Unit::new(&format!("vm-{tag}"), PathBuf::from(words.remove(0)), Readiness::Runs);
         unit.host = HERE.to_owned();
         unit.args = words;
-        unit.log = log.clone();
+        unit.log = place("qemu.log");
         unit.limits = of_emulator(&hardware.host);
         let quiet: OnLine = ignore_lines();
         let running = work.here.create(&unit, quiet).await?;
+        let (log, host) = (unit.log, hardware.host.name.clone());
+        let launched = Launched { running, tap, sockets, domain, host, log };
+        match launched.begin(hardware, begin).await {
+            Ok(()) => Ok(launched),
+            Err(why) => Err(launched.given_up(why).await),
+        }
+    }
+
+    /// Lets the daemon start the guest.
+    async fn begin(&self, hardware: &Hardware, begin: StartMode) -> Result<(), String> {
+        let Some(domain) = &self.domain else { return Ok(()) };
+        tokio::select! {
+            biased;
+            answers = domain.daemon_answers(now() + START_LIMIT) => answers.map_err(|error| error.to_string())?,
+            ended = self.running.wait_exit() => return Err(format!("its daemon ended: {ended}")),
+        }
+        match begin {
+            StartMode::Incoming => Ok(()),
+            StartMode::Boot => {
+                let created = domain.create(hardware, (&self.tap, &self.sockets)).await;
+                created.map_err(|fault| format!("{fault}: {}", causes(&fault)))
+            }
+        }
+    }
+
+    /// Connects to its control and to the agent's port.
+    pub(crate) async fn connect(self) -> Result<(Emulator, UnixStream), Fault> {
         let deadline = now() + START_LIMIT;
         let connected = async {
-            let qmp = Qmp::connect(&qmp, deadline).await.map_err(|error| error.to_string())?;
-            let port = connect(&port, deadline).await.map_err(|error| error.to_string())?;
+            let qmp = Qmp::connect(&self.sockets.qmp, deadline).await.map_err(|error| error.to_string())?;
+            let port = connect(&self.sockets.port, deadline).await.map_err(|error| error.to_string())?;
             Ok::<_, String>((qmp, port))
         };
         let connected = tokio::select! {
             biased;
             connected = connected => connected,
-            ended = running.wait_exit() => Err(format!("it ended: {ended}")),
+            ended = self.running.wait_exit() => Err(format!("it ended: {ended}")),
         };
         match connected {
-            Ok((qmp, port)) => Ok((Emulator { running, qmp, tap, console, log }, port)),
-            Err(why) => {
-                // A process that cannot be ended stays in the ledger.
-                let _ = running.kill().await;
-                let why = format!("{why}{}", said("QEMU", &log));
-                Err(failed(format!("start QEMU for host `{}`", hardware.host.name), why))
+            Ok((qmp, port)) => {
+                let Launched { running, tap, sockets, domain, log, .. } = self;
+                let log = domain.as_ref().map_or(log, Domain::log);
+                Ok((Emulator { running, qmp, tap, domain, sockets, log }, port))
             }
+            Err(why) => Err(self.given_up(why).await),
         }
+    }
+
+    /// Ends it, and returns the fault with its last output.
+    async fn given_up(self, why: String) -> Fault {
+        // A process that cannot be ended stays in the ledger.
+        let _ = self.running.kill().await;
+        let of_guest = self.domain.map_or_else(String::new, |domain| said("QEMU", &domain.log()));
+        let why = format!("{why}{}{of_guest}", said("its process", &self.log));
+        failed(format!("start QEMU for host `{}`", self.host), why)
+    }
+}
+
+impl Emulator {
+    /// Connects to the control of another QEMU in its place, and to the agent's port there.
+    pub(crate) async fn connect_again(&mut self) -> Result<UnixStream, Fault> {
+        let deadline = now() + START_LIMIT;
+        let act = "reach the new QEMU";
+        self.qmp = Qmp::connect(&self.sockets.qmp, deadline).await.map_err(|error| failed(act, error))?;
+        connect(&self.sockets.port, deadline).await.map_err(|error| failed(act, error))
     }
 
     /// Ends it if it has not ended, and describes its end and last output for a fault.
     pub(crate) async fn last_words(mut self) -> String {
+        // The daemon of a guest does not end with it.
         let end = match tokio::time::timeout(LAST_WAIT, self.running.wait_exit()).await {
             Ok(ended) => format!("; its QEMU: {ended}"),
-            Err(_) => {
-                // A process that cannot be ended stays in the ledger.
-                let _ = self.running.kill().await;
-                "; its QEMU went on".to_owned()
-            }
+            Err(_) if self.domain.is_some() => String::new(),
+            Err(_) => "; its QEMU went on".to_owned(),
         };
         // QEMU reports the reason before it closes its connection; a killed one reports nothing.
         let told = self.qmp.event(now() + LAST_WAIT, |event| event.name == "SHUTDOWN").await;
+        // A process that cannot be ended stays in the ledger.
+        let _ = self.running.kill().await;
         let why = match told.as_ref().map(|event| event.data["reason"].as_str()) {
             Ok(Some(reason)) => format!(", because of {reason}"),
             _ => String::new(),
         };
-        format!("{end}{why}{}{}", said("its console", &self.console), said("QEMU", &self.log))
+        format!("{end}{why}{}{}", said("its console", &self.sockets.console), said("QEMU", &self.log))
     }
 
     /// Tells it to end at once, and kills it if it does not.
     pub(crate) async fn quit(mut self) -> Result<(), Fault> {
+        if let Some(domain) = &self.domain {
+            // The guest may have ended or moved; all that is left ends with the daemon's unit.
+            let _ = domain.destroy().await;
+            return self.running.kill().await.map(drop);
+        }
         // It may close the connection before it answers.
         let _ = self.qmp.execute("quit", json!({})).await;
         if tokio::time::timeout(END_LIMIT, self.running.wait_exit()).await.is_err() {
@@ -165,7 +256,12 @@ impl Emulator {
     }
 
     /// Waits until the guest has turned itself off; otherwise ends its QEMU.
-    pub(crate) async fn went_off(self, limit: Duration) -> Result<(), Fault> {
+    pub(crate) async fn went_off(mut self, limit: Duration) -> Result<(), Fault> {
+        if self.domain.is_some() {
+            // Its control closes with it.
+            let _ = self.qmp.event(now() + limit, |_| false).await;
+            return self.quit().await;
+        }
         match tokio::time::timeout(limit, self.running.wait_exit()).await {
             Ok(_) => Ok(()),
             Err(_) => self.quit().await,
@@ -173,7 +269,7 @@ impl Emulator {
     }
 }
 
-async fn connect(path: &Path, deadline: Instant) -> std::io::Result<UnixStream> {
+pub(crate) async fn connect(path: &Path, deadline: Instant) -> std::io::Result<UnixStream> {
     loop {
         match UnixStream::connect(path).await {
             Err(_) if now() < deadline => sleep(LOOK_EVERY).await,
@@ -195,12 +291,12 @@ fn said(who: &str, path: &Path) -> String {
     }
 }
 
-/// Returns the arguments of the program. `sockets`: control, agent's port, and the file for the console.
-fn arguments(hardware: &Hardware, tap: &Tap, sockets: (&Path, &Path, &Path)) -> Vec<String> {
-    let (qmp, port, console) = sockets;
-    let Hardware { host, accel, kernel, archive, images, disk, folders } = hardware;
+/// Returns the arguments of the program.
+fn arguments(hardware: &Hardware, tap: &Tap, sockets: &Sockets) -> Vec<String> {
+    let Sockets { qmp, port, console } = sockets;
+    let Hardware { host, accel, kernel, archive, images, disk, folders, .. } = hardware;
     let memory = memory_mib(host);
-    let clock = clock_words(*accel);
+    let kernel_words = kernel_words(*accel);
     let (cpu, accel) = match accel {
         Accel::Kvm => ("host", "kvm"),
         // Emulated five-level page tables occasionally reset a booting guest, without a message (QEMU issue
@@ -222,7 +318,7 @@ fn arguments(hardware: &Hardware, tap: &Tap, sockets: (&Path, &Path, &Path)) -> 
     say("-display", "none".to_owned());
     say("-kernel", comma(kernel));
     say("-initrd", comma(archive));
-    say("-append", format!("{KERNEL_WORDS} {clock}"));
+    say("-append", kernel_words);
     say("-serial", format!("file:{}", console.display()));
     say("-qmp", format!("unix:{},server=on,wait=off", comma(qmp)));
     say("-device", "virtio-serial-pci,id=ports".to_owned());
@@ -274,6 +370,7 @@ mod tests {
             images: ["/c/programs", "/c/shared"].map(PathBuf::from).to_vec(),
             disk: Disk { path: PathBuf::from("/s/disk"), node: "disk0".to_owned() },
             folders: Vec::new(),
+            identity: String::new(),
         };
         let tap = Tap {
             name: "db".to_owned(),
@@ -284,9 +381,9 @@ mod tests {
             gateway: "10.1.2.1".parse().unwrap(),
             mac: "02:00:00:00:00:01".to_owned(),
         };
-        let words = |hardware: &Hardware| {
-            arguments(hardware, &tap, (Path::new("q"), Path::new("p"), Path::new("c"))).join(" ")
-        };
+        let [qmp, port, console] = ["q", "p", "c"].map(PathBuf::from);
+        let sockets = Sockets { qmp, port, console };
+        let words = |hardware: &Hardware| arguments(hardware, &tap, &sockets).join(" ");
         let line = words(&hardware);
         for part in
             ["-smp 2 -m 768M", "-initrd /c/a,,b", "-accel tcg", "-cpu max,la57=off", "ifname=t0,", "mac=02:"]

@@ -14,10 +14,11 @@ use barograph_virtual_network::{Switch, Tap};
 
 use crate::cache::NotedFolder;
 use crate::clock::{now, now_nanos};
-use crate::emulator::{Disk, Emulator, Hardware, StartMode};
+use crate::emulator::{Disk, Emulator, Hardware, Launched, StartMode};
 use crate::host_commands::{HostCommands, Job, failed};
 use crate::initramfs::{Guest, of_guest};
 use crate::kernel::Kernel;
+use crate::libvirt::identity;
 use crate::port::Port;
 use crate::preflight::FOLDER_SERVER;
 use crate::settings::{Accel, Settings};
@@ -134,11 +135,14 @@ impl Host {
         let archive = plant.archive(&spec, &tap).await?;
         let images = [Some(plant.programs.clone()), plant.shared.clone()].into_iter().flatten().collect();
         let kernel = plant.kernel.image.clone();
-        let hardware =
-            Hardware { host: spec.clone(), accel: plant.accel, kernel, archive, images, disk, folders };
+        let identity = identity().map_err(|error| failed(format!("identify host `{name}`"), error))?;
+        let (host, accel) = (spec.clone(), plant.accel);
+        let hardware = Hardware { host, accel, kernel, archive, images, disk, folders, identity };
         let begun = now();
-        let (emulator, stream) =
-            Emulator::start(&plant.work, &hardware, (tap, StartMode::Boot), &format!("{name}-0")).await?;
+        let (tag, manager) = (format!("{name}-0"), plant.settings.manager);
+        let begin = (tap, StartMode::Boot);
+        let launched = Launched::start(&plant.work, &hardware, begin, (manager, &tag)).await?;
+        let (emulator, stream) = launched.connect().await?;
         let (port, up) = match first_word(&name, stream, plant.settings.boot_limit).await {
             Ok(spoke) => spoke,
             Err(why) => {

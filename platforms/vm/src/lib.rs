@@ -24,6 +24,7 @@ mod host_commands;
 mod image;
 mod initramfs;
 mod kernel;
+mod libvirt;
 mod machines;
 mod open;
 mod port;

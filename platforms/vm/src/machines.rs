@@ -4,6 +4,7 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream as BlockingStream;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,9 +15,10 @@ use tokio::net::UnixStream;
 use tokio::time::Instant;
 
 use crate::clock::now;
-use crate::emulator::{Disk, Emulator, StartMode};
+use crate::emulator::{Disk, Emulator, Hardware, Launched, StartMode};
 use crate::host::{Host, HostState};
 use crate::host_commands::failed;
+use crate::libvirt::target_of;
 use crate::port::SilentSide;
 use crate::qmp::{Event, Qmp, QmpError};
 use crate::settings::Accel;
@@ -110,19 +112,27 @@ async fn migrate(site: &VmSite, host: &Host) -> Result<MachineOperation, Fault> 
     let plant = site.plant();
     let mut guard = host.inner.lock().await;
     refuse_folders(&guard, &act)?;
+    forget_snapshots(&mut guard).await?;
     let mut hardware = guard.hardware.clone();
     hardware.host = host.spec.clone();
     let (from, _, count) = parts(&mut guard, &act)?;
     let old_tap = from.tap.name.clone();
     let twin = plant.switch.twin_tap(&old_tap, &site.twin_name()).await?;
     let tag = format!("{}-{count}", host.name);
-    let place = format!("unix:{}", plant.work.folder.join(format!("{tag}.move")).display());
     // Without the clock the move is as good, and its standstill unknown.
     let before = host.measure_clock().await.ok();
     let begun = now();
-    let started = Emulator::start(&plant.work, &hardware, (twin.clone(), StartMode::Incoming), &tag).await;
+    let begin = (twin.clone(), StartMode::Incoming);
+    let started = Launched::start(&plant.work, &hardware, begin, (plant.settings.manager, &tag)).await;
     let carried = match started {
-        Ok((to, stream)) => carry_over((host, plant.accel), from, (to, stream), &place).await,
+        Ok(to) if to.domain.is_some() => through_libvirt((host, plant.accel), from, to, &hardware).await,
+        Ok(to) => {
+            let place = format!("unix:{}", plant.work.folder.join(format!("{tag}.move")).display());
+            match to.connect().await {
+                Ok((to, stream)) => carry_over((host, plant.accel), from, (to, stream), &place).await,
+                Err(fault) => Err(fault),
+            }
+        }
         Err(fault) => Err(fault),
     };
     let (to, (downtime, bytes)) = match carried {
@@ -149,6 +159,78 @@ async fn migrate(site: &VmSite, host: &Host) -> Result<MachineOperation, Fault> 
     Ok(MachineOperation { took, downtime, standstill, bytes })
 }
 
+/// Drops what libvirt knows of the snapshots of a guest that is to move; without libvirt they stay.
+async fn forget_snapshots(inner: &mut HostState) -> Result<(), Fault> {
+    let Some(domain) = inner.emulator.as_ref().and_then(|emulator| emulator.domain.clone()) else {
+        return Ok(());
+    };
+    while let Some(name) = inner.snapshots.pop_first() {
+        domain.forget(&name).await?;
+    }
+    Ok(())
+}
+
+/// Lets libvirt move the guest to the waiting daemon. On failure that daemon is ended, and the guest continues
+/// where it was.
+async fn through_libvirt(
+    (host, accel): (&Host, Accel),
+    from: &mut Emulator,
+    to: Launched,
+    hardware: &Hardware,
+) -> Result<(Emulator, (Duration, u64)), Fault> {
+    let act = format!("move host `{}` to another host of libvirt", host.name);
+    let (Some(source), Some(target)) = (from.domain.clone(), to.domain.clone()) else {
+        return Err(failed(act, "libvirt does not run it"));
+    };
+    let deadline = now() + MOVE_LIMIT;
+    let held = host.port.hold(SilentSide::Here, AGENT_LIMIT).await?;
+    from.qmp.forget_events();
+    // An emulated guest is copied at rest, as without libvirt.
+    let stopped = match accel {
+        Accel::Kvm => None,
+        Accel::Tcg => {
+            source.suspend().await?;
+            let stopped = from.qmp.event(deadline, |event| event.name == "STOP").await;
+            Some(stopped.map_err(|error| failed(act.as_str(), error))?)
+        }
+    };
+    let (tap, sockets) = (to.tap.clone(), to.sockets.clone());
+    // The other QEMU exists from the beginning of the move on, and this one ends with the move: the agent's port must
+    // be open at both by then.
+    let connecting = async {
+        let (emulator, stream) = to.connect().await?;
+        let (reading, writing) = both_halves(stream, &host.name)?;
+        held.read_next(Some(reading));
+        Ok::<_, Fault>((emulator, writing))
+    };
+    let moving = source.migrate(&target, hardware, (&tap, &sockets), MOVE_LIMIT);
+    let (mut emulator, writing) = match tokio::join!(moving, connecting) {
+        (Ok(()), Ok(connected)) => connected,
+        (moved, connected) => {
+            if let Ok((emulator, _)) = connected {
+                // A daemon that cannot be ended stays in the ledger; the first fault is reported.
+                let _ = emulator.quit().await;
+            }
+            held.read_next(None);
+            if stopped.is_some() {
+                let _ = source.resume().await;
+            }
+            return Err(moved.err().unwrap_or_else(|| failed(act, "its new QEMU could not be reached")));
+        }
+    };
+    if stopped.is_some() {
+        target.resume().await?;
+    }
+    held.write_on(writing);
+    let (mut downtime, bytes) = target.arrival().await?;
+    if let Some(stopped) = stopped {
+        let resumed = emulator.qmp.event(deadline, |event| event.name == "RESUME").await;
+        let resumed = resumed.map_err(|error| failed(act, error))?;
+        downtime = resumed.at.saturating_sub(stopped.at);
+    }
+    Ok((emulator, (downtime, bytes)))
+}
+
 /// Moves the guest to the waiting emulator. On failure that emulator is ended, and the guest continues where
 /// it was.
 async fn carry_over(
@@ -171,6 +253,15 @@ async fn carry_over(
     }
 }
 
+/// Two handles of the socket of an agent's port, for threads that wait.
+pub(crate) fn both_halves(stream: UnixStream, host: &str) -> Result<(BlockingStream, BlockingStream), Fault> {
+    let error = |error: io::Error| failed(format!("move the port of host `{host}`"), error);
+    let reading = stream.into_std().map_err(error)?;
+    reading.set_nonblocking(false).map_err(error)?;
+    let writing = reading.try_clone().map_err(error)?;
+    Ok((reading, writing))
+}
+
 /// Moves the guest and the connection to its agent. Returns the guest's standstill, and the bytes.
 async fn hand_over(
     (host, accel): (&Host, Accel),
@@ -178,11 +269,8 @@ async fn hand_over(
     (to, stream): (&mut Qmp, UnixStream),
     place: &str,
 ) -> Result<(Duration, u64), Fault> {
-    let error = |error: io::Error| failed(format!("move the port of host `{}`", host.name), error);
     // All operations on sockets that can fail come before the guest moves.
-    let reading = stream.into_std().map_err(error)?;
-    reading.set_nonblocking(false).map_err(error)?;
-    let writing = reading.try_clone().map_err(error)?;
+    let (reading, writing) = both_halves(stream, &host.name)?;
     let held = host.port.hold(SilentSide::Here, AGENT_LIMIT).await?;
     let carried = match accel {
         Accel::Kvm => carry(from, to, place).await,
@@ -249,14 +337,22 @@ pub(crate) fn text(value: &Value) -> &str {
 async fn mirror(site: &VmSite, host: &Host) -> Result<MachineOperation, Fault> {
     let act = format!("move the disk of host `{}`", host.name);
     let mut guard = host.inner.lock().await;
+    let target = target_of(&guard.hardware);
     let (emulator, disk, count) = parts(&mut guard, &act)?;
     let to = Disk {
         path: site.plant().disks.join(format!("{}-{count}.qcow2", host.name)),
         node: format!("disk{count}"),
     };
     let begun = now();
-    let downtime =
-        copy_disk(&mut emulator.qmp, disk, &to).await.map_err(|error| failed(act.as_str(), error))?;
+    let downtime = match &emulator.domain {
+        None => copy_disk(&mut emulator.qmp, disk, &to).await.map_err(|error| failed(act.as_str(), error))?,
+        Some(domain) => {
+            domain.copy_disk(&target, &to.path, MOVE_LIMIT).await?;
+            let asked = now();
+            domain.pivot(&target).await?;
+            asked.elapsed()
+        }
+    };
     let took = begun.elapsed();
     let old = std::mem::replace(disk, to);
     let bytes = allocated(&disk.path);
@@ -305,15 +401,21 @@ async fn clone_host(site: &VmSite, host: &Host, name: &str) -> Result<MachineOpe
     host.port.ask(AgentCommand::Sync, &host.name, AGENT_LIMIT).await?;
     let (below, downtime) = {
         let mut guard = host.inner.lock().await;
+        let target = target_of(&guard.hardware);
         let (emulator, disk, count) = parts(&mut guard, &act)?;
         let node = format!("disk{count}");
         let above = plant.disks.join(format!("{}-{count}.qcow2", host.name));
         let asked = now();
-        let wish = json!({
-            "node-name": disk.node, "snapshot-file": above, "snapshot-node-name": node, "format": "qcow2",
-        });
-        let done = emulator.qmp.execute("blockdev-snapshot-sync", wish).await;
-        done.map_err(|error| failed(act.as_str(), error))?;
+        match &emulator.domain {
+            Some(domain) => domain.overlay(&target, &above).await?,
+            None => {
+                let wish = json!({
+                    "node-name": disk.node, "snapshot-file": above, "snapshot-node-name": node, "format": "qcow2",
+                });
+                let done = emulator.qmp.execute("blockdev-snapshot-sync", wish).await;
+                done.map_err(|error| failed(act.as_str(), error)).map(drop)?;
+            }
+        }
         let below = std::mem::replace(disk, Disk { path: above, node });
         // Snapshots are in the file below only.
         guard.snapshots.clear();

@@ -175,6 +175,7 @@ async fn boot_all(plant: &Arc<SiteContext>, specs: &[HostSpec]) -> Result<Vec<Ho
 fn facts(plant: &SiteContext, hosts: &[Host]) -> Facts {
     let mut facts = vec![("platform".to_owned(), "vm".to_owned())];
     facts.extend(accel_facts(plant.accel.name()));
+    facts.push(("manager".to_owned(), plant.settings.manager.name().to_owned()));
     facts.push(("guest kernel".to_owned(), plant.kernel.version.clone()));
     for host in hosts {
         let (took, up) = (host.booted.0.as_secs_f64(), host.booted.1.as_secs_f64());

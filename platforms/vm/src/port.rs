@@ -283,19 +283,33 @@ impl Port {
 }
 
 impl PausedPort<'_> {
+    /// Reads at this socket once the present one has ended; `None` takes that back.
+    pub(crate) fn read_next(&self, reading: Option<UnixStream>) {
+        *lock(&self.port.shared.next) = reading;
+    }
+
+    /// Continues writing at this socket, which is that of [`PausedPort::read_next`].
+    pub(crate) fn write_on(self, writing: UnixStream) {
+        // The writer waits for exactly this.
+        let _ = self.resume.try_send(Resume { stream: Some(writing), first: Vec::new() });
+    }
+
     /// Continues writing at the socket of the guest's new place, and reads there once the old socket has
     /// ended. Both arguments are handles of one socket.
     pub(crate) fn go_on(self, reading: UnixStream, writing: UnixStream) {
-        *lock(&self.port.shared.next) = Some(reading);
-        // The writer waits for exactly this.
-        let _ = self.resume.try_send(Resume { stream: Some(writing), first: Vec::new() });
+        self.read_next(Some(reading));
+        self.write_on(writing);
     }
 
     /// Continues with a guest that was restored to an earlier state, at which [`SilentSide::Both`] was kept,
     /// too. Requests that it has received and not answered fail with the reason `why`; requests not written
     /// yet are still sent. Units created after that state have ended; units that exist only in the guest are
-    /// killed there.
-    pub(crate) async fn went_back(self, why: &str, limit: Duration) -> Result<(), Fault> {
+    /// killed there. `writing` is the socket of the restored guest; `None` for the same.
+    pub(crate) async fn went_back(
+        self,
+        (why, writing): (&str, Option<UnixStream>),
+        limit: Duration,
+    ) -> Result<(), Fault> {
         let PausedPort { port, resume } = self;
         let shared = &*port.shared;
         let lost: Vec<_> = lock(&shared.waiting).extract_if(|_, asked| asked.written).collect();
@@ -307,7 +321,7 @@ impl PausedPort<'_> {
         let id = port.number();
         let first = port.framed(id, AgentCommand::Keep(units.clone()))?;
         port.wait_for(id, Box::new(move |answer| drop(tell.send(answer))), || {
-            resume.try_send(Resume { stream: None, first }).map_err(|_| GONE)
+            resume.try_send(Resume { stream: writing, first }).map_err(|_| GONE)
         })?;
         let AgentReply::Kept(there) = port.answer(id, told, (&shared.host, limit)).await? else {
             return Err(failed(port.act(), "it answers something else than which units it has"));

@@ -171,7 +171,7 @@ async fn a_guest_that_went_back_is_told_what_is_wanted_and_this_side_what_is_los
     assert_eq!(next(), "Hold");
     // This waits to be written: it is sent to the restored guest.
     let later = create(&port, 3);
-    held.went_back("host `db` went back", LIMIT).await.unwrap();
+    held.went_back(("host `db` went back", None), LIMIT).await.unwrap();
     assert_eq!([next(), next(), next()], ["GoOn", "Keep([1, 2])", "Create 3"]);
     assert_eq!(why(&asking.join().unwrap().unwrap_err()), "host `db` went back");
     let ended = lost.wait_for(Option::is_some).await.unwrap().clone();
@@ -228,6 +228,6 @@ async fn a_guest_that_goes_off_while_it_is_taken_back_keeps_nobody_waiting() {
     let held = port.hold(SilentSide::Both, LIMIT).await.unwrap();
     theirs.shutdown(Shutdown::Both).unwrap();
     ended.wait_for(Option::is_some).await.unwrap();
-    let fault = held.went_back("host `db` went back", LIMIT).await.unwrap_err();
+    let fault = held.went_back(("host `db` went back", None), LIMIT).await.unwrap_err();
     assert_eq!(why(&fault), "the virtual machine is gone");
 }

@@ -9,7 +9,8 @@ use barograph_virtual_network::lacking;
 use crate::accel::{known, kvm_opens};
 use crate::emulator::QEMU;
 use crate::kernel::Kernel;
-use crate::settings::{Accel, Settings, find_program, memory_mib, of_emulator, processors};
+use crate::libvirt;
+use crate::settings::{Accel, Manager, Settings, find_program, memory_mib, of_emulator, processors};
 
 /// QEMU's server of shared folders, at its path in Debian 12.
 pub(crate) const FOLDER_SERVER: &str = "/usr/lib/qemu/virtiofsd";
@@ -30,6 +31,7 @@ const FETCHERS: &[&str] = &["apt-get", "apt-cache", "dpkg-deb"];
 pub(crate) fn look(site: &SiteSpec) -> Result<Facts, Vec<MissingRequirement>> {
     let mut missing = Vec::new();
     let settings = Settings::of(site).map_err(|wrong| missing.push(wrong)).ok();
+    let manages = settings.as_ref().is_some_and(|settings| settings.manager == Manager::Libvirt);
     for (program, package) in PROGRAMS {
         if find_program(program).is_none() {
             missing.push(MissingRequirement {
@@ -37,6 +39,9 @@ pub(crate) fn look(site: &SiteSpec) -> Result<Facts, Vec<MissingRequirement>> {
                 hint: format!("apt-get install -y --no-install-recommends {package}"),
             });
         }
+    }
+    if manages {
+        missing.extend(libvirt::missing());
     }
     if !site.writable.is_empty() && !std::path::Path::new(FOLDER_SERVER).is_file() {
         missing.push(MissingRequirement {

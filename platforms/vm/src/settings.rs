@@ -62,6 +62,24 @@ impl Accel {
     }
 }
 
+/// What starts the guests and carries out operations on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manager {
+    /// This program, by QEMU's own control.
+    Qemu,
+    /// Daemons of libvirt.
+    Libvirt,
+}
+
+impl Manager {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Manager::Qemu => "qemu",
+            Manager::Libvirt => "libvirt",
+        }
+    }
+}
+
 /// Checked options.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
@@ -69,6 +87,7 @@ pub(crate) struct Settings {
     pub(crate) disk_gib: u64,
     /// `None`: KVM if a guest of it works, or else TCG.
     pub(crate) accel: Option<Accel>,
+    pub(crate) manager: Manager,
     pub(crate) boot_limit: Duration,
     pub(crate) left_out: Vec<PathBuf>,
     /// Kernel modules in addition to those for every guest.
@@ -76,7 +95,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Reads the options `cache`, `disk_gib`, `accel`, `boot_seconds`, `leave_out` and `modules`.
+    /// Reads the options `cache`, `disk_gib`, `accel`, `manager`, `boot_seconds`, `leave_out` and `modules`.
     pub(crate) fn of(site: &SiteSpec) -> Result<Settings, MissingRequirement> {
         let words = |name: &str| {
             site.option(name).unwrap_or_default().split_whitespace().map(str::to_owned).collect::<Vec<_>>()
@@ -99,11 +118,22 @@ impl Settings {
                 });
             }
         };
+        let manager = match site.option("manager").unwrap_or(Manager::Qemu.name()) {
+            "qemu" => Manager::Qemu,
+            "libvirt" => Manager::Libvirt,
+            other => {
+                return Err(MissingRequirement {
+                    what: format!("`{other}` is no value of the option `manager`"),
+                    hint: "give qemu or libvirt".to_owned(),
+                });
+            }
+        };
         let left_out = LEFT_OUT.iter().map(|&text| text.to_owned()).chain(words("leave_out"));
         Ok(Settings {
             cache: PathBuf::from(site.option("cache").unwrap_or(CACHE)),
             disk_gib: whole("disk_gib", DISK_GIB)?,
             accel,
+            manager,
             boot_limit: Duration::from_secs(whole("boot_seconds", BOOT_LIMIT.as_secs())?),
             left_out: left_out.map(PathBuf::from).collect(),
             modules: words("modules"),

@@ -5,15 +5,18 @@
 //! wanted.
 
 use std::io;
+use std::os::unix::net::UnixStream as BlockingStream;
 use std::time::Duration;
 
 use barograph_platform::{Fault, MachineOperation};
 use serde_json::json;
 
 use crate::clock::now;
+use crate::emulator::Emulator;
 use crate::host::{Host, HostState};
 use crate::host_commands::failed;
-use crate::machines::{AGENT_LIMIT, MOVE_LIMIT, allocated, parts, refuse_folders, text};
+use crate::libvirt::Domain;
+use crate::machines::{AGENT_LIMIT, MOVE_LIMIT, allocated, both_halves, parts, refuse_folders, text};
 use crate::port::{PausedPort, SilentSide};
 use crate::qmp::{Event, Qmp, QmpError};
 use crate::wire::causes;
@@ -58,6 +61,45 @@ impl Job<'_> {
     }
 }
 
+/// Lets libvirt do what stops the guest for a time. Returns that time, as QEMU reports it.
+async fn pause_during(
+    qmp: &mut Qmp,
+    done: impl Future<Output = Result<(), Fault>>,
+) -> Result<Duration, Fault> {
+    let deadline = now() + MOVE_LIMIT;
+    qmp.forget_events();
+    done.await?;
+    let error = |error| failed("find how long the guest stood still", error);
+    let stop = qmp.event(deadline, |event| event.name == "STOP").await.map_err(error)?;
+    let resume = qmp.event(deadline, |event| event.name == "RESUME").await.map_err(error)?;
+    Ok(resume.at.saturating_sub(stop.at))
+}
+
+/// Lets libvirt go back to a snapshot, for which it starts another QEMU. Returns the time for which the guest stood
+/// still, as both QEMUs report it, and the socket of the agent's port.
+async fn load_anew(
+    emulator: &mut Emulator,
+    (domain, name): (&Domain, &str),
+    (host, held): (&Host, &PausedPort<'_>),
+) -> Result<(Duration, Option<BlockingStream>), Fault> {
+    let deadline = now() + MOVE_LIMIT;
+    emulator.qmp.forget_events();
+    domain.suspend().await?;
+    let error = |error| failed("find how long the guest stood still", error);
+    let stop = emulator.qmp.event(deadline, |event| event.name == "STOP").await.map_err(error)?;
+    // The port is read from here between the end of one QEMU and the connection to the next.
+    let (bridge, open) = BlockingStream::pair().map_err(|error| failed("hold the port open", error))?;
+    held.read_next(Some(bridge));
+    domain.load(name, MOVE_LIMIT).await?;
+    let stream = emulator.connect_again().await?;
+    let (reading, writing) = both_halves(stream, &host.name)?;
+    held.read_next(Some(reading));
+    drop(open);
+    domain.resume().await?;
+    let resume = emulator.qmp.event(deadline, |event| event.name == "RESUME").await.map_err(error)?;
+    Ok((resume.at.saturating_sub(stop.at), Some(writing)))
+}
+
 /// Saves memory and disk under a name.
 pub(crate) async fn snapshot(host: &Host, name: &str) -> Result<MachineOperation, Fault> {
     let act = format!("keep host `{}` under the name `{name}`", host.name);
@@ -68,10 +110,15 @@ pub(crate) async fn snapshot(host: &Host, name: &str) -> Result<MachineOperation
     let before = allocated(&disk.path).map_err(error)?;
     let begun = now();
     let held = host.port.hold(SilentSide::Both, AGENT_LIMIT).await?;
-    let job = Job { command: SAVE, id: format!("snapshot{count}"), name, node: &disk.node };
-    let saved = job.run(&mut emulator.qmp).await;
+    let saved = match emulator.domain.clone() {
+        Some(domain) => pause_during(&mut emulator.qmp, domain.save(name, MOVE_LIMIT)).await,
+        None => {
+            let job = Job { command: SAVE, id: format!("snapshot{count}"), name, node: &disk.node };
+            job.run(&mut emulator.qmp).await.map_err(|error| failed(act.as_str(), error))
+        }
+    };
     drop(held);
-    let downtime = saved.map_err(|error| failed(act.as_str(), error))?;
+    let downtime = saved?;
     let took = begun.elapsed();
     let after = allocated(&disk.path);
     guard.snapshots.insert(name.to_owned());
@@ -90,17 +137,28 @@ pub(crate) async fn restore(host: &Host, name: &str) -> Result<MachineOperation,
     refuse_unknown(&guard, name, &act)?;
     let (emulator, disk, count) = parts(&mut guard, &act)?;
     // A snapshot that QEMU does not find would stop the guest nevertheless.
-    let bytes = kept_bytes(&mut emulator.qmp, &disk.node, name).await;
+    let bytes = kept_bytes(&mut emulator.qmp, name).await;
     let bytes = bytes.map_err(|error| failed(act.as_str(), error))?;
     let begun = now();
     let held = host.port.hold(SilentSide::Both, AGENT_LIMIT).await?;
-    let job = Job { command: LOAD, id: format!("restore{count}"), name, node: &disk.node };
-    let back = match job.run(&mut emulator.qmp).await {
-        Err(QmpError::Refused { command, says }) if command == LOAD => {
-            return Err(failed(act, format!("QEMU refuses, and the guest goes on as it was: {says}")));
+    let loaded = match emulator.domain.clone() {
+        Some(domain) => load_anew(emulator, (&domain, name), (host, &held)).await,
+        None => {
+            let job = Job { command: LOAD, id: format!("restore{count}"), name, node: &disk.node };
+            match job.run(&mut emulator.qmp).await {
+                Err(QmpError::Refused { command, says }) if command == LOAD => {
+                    return Err(failed(
+                        act,
+                        format!("QEMU refuses, and the guest goes on as it was: {says}"),
+                    ));
+                }
+                loaded => loaded.map(|downtime| (downtime, None)).map_err(|error| failed("load it", error)),
+            }
         }
-        Err(error) => Err(failed("load it", error)),
-        Ok(downtime) => go_on(host, held, name).await.map(|()| downtime),
+    };
+    let back = match loaded {
+        Ok((downtime, writing)) => go_on(host, held, (name, writing)).await.map(|()| downtime),
+        Err(fault) => Err(fault),
     };
     match back {
         Ok(downtime) => Ok(MachineOperation { took: begun.elapsed(), downtime, standstill: None, bytes }),
@@ -109,9 +167,13 @@ pub(crate) async fn restore(host: &Host, name: &str) -> Result<MachineOperation,
 }
 
 /// Synchronises both sides.
-async fn go_on(host: &Host, held: PausedPort<'_>, name: &str) -> Result<(), Fault> {
+async fn go_on(
+    host: &Host,
+    held: PausedPort<'_>,
+    (name, writing): (&str, Option<BlockingStream>),
+) -> Result<(), Fault> {
     let why = format!("host `{}` went back to its snapshot `{name}`", host.name);
-    held.went_back(&why, AGENT_LIMIT).await?;
+    held.went_back((&why, writing), AGENT_LIMIT).await?;
     // The clock shows the time of the snapshot.
     host.set_clock().await
 }
@@ -137,13 +199,13 @@ fn refuse_unknown(inner: &HostState, name: &str, act: &str) -> Result<(), Fault>
     Err(failed(act, why))
 }
 
-/// Returns the size of a snapshot's memory in QEMU's disk; 0 if QEMU does not report it.
-async fn kept_bytes(qmp: &mut Qmp, node: &str, name: &str) -> Result<u64, QmpError> {
+/// Returns the size of a snapshot's memory in the guest's disk; 0 if QEMU does not report it.
+async fn kept_bytes(qmp: &mut Qmp, name: &str) -> Result<u64, QmpError> {
     let nodes = qmp.execute("query-named-block-nodes", json!({})).await?;
-    let disk = nodes.as_array().and_then(|nodes| nodes.iter().find(|known| known["node-name"] == node));
-    let snapshots = disk.and_then(|disk| disk["image"]["snapshots"].as_array());
-    match snapshots.and_then(|snapshots| snapshots.iter().find(|known| known["name"] == name)) {
+    let snapshots =
+        nodes.as_array().into_iter().flatten().filter_map(|node| node["image"]["snapshots"].as_array());
+    match snapshots.flatten().find(|known| known["name"] == name) {
         Some(snapshot) => Ok(snapshot["vm-state-size"].as_u64().unwrap_or(0)),
-        None => Err(QmpError::Failed(format!("the disk `{node}` has no snapshot of this name any more"))),
+        None => Err(QmpError::Failed("the disk has no snapshot of this name any more".to_owned())),
     }
 }

@@ -32,6 +32,7 @@ impl PlanCheck<'_> {
             ("deploy.kubernetes_driver_nodes", Ability::Pods),
             ("deploy.kubernetes_drivers_apart", Ability::Pods),
             ("deploy.vm_accel", Ability::Machines),
+            ("deploy.vm_manager", Ability::Machines),
         ] {
             if given(key) && !plan.deploy.has(needs) {
                 notes.push(format!("{key} does nothing here: it is for a platform {}", needs.words()));

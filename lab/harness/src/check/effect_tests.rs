@@ -29,6 +29,7 @@ fn keys_of_another_platform_are_noted_and_not_refused() {
         ("deploy.kubernetes_requests=0.5", "pods"),
         ("deploy.kubernetes_lost_node=replace", "pods"),
         ("deploy.vm_accel=tcg", "machines"),
+        ("deploy.vm_manager=libvirt", "machines"),
         ("deploy.hosts=apart", "apart"),
     ] {
         let words = format!("{} does nothing here", key.split('=').next().unwrap());

@@ -37,6 +37,13 @@ async fn a_killed_process_leaves_nothing_behind_two_sweeps() {
     let mut site = spec("ko", &place, &["a"]);
     site.writable = vec![place.join("writable")];
     kill_at(&place, &site, usize::MAX).await;
+    let place = folder.path().join("libvirt");
+    std::fs::create_dir(&place).unwrap();
+    let mut site = spec("kl", &place, &["a"]);
+    site.options.push(("manager".to_owned(), "libvirt".to_owned()));
+    if can(&site).await {
+        kill_at(&place, &site, usize::MAX).await;
+    }
 }
 
 /// With an empty cache: the kernel is downloaded and images are made.

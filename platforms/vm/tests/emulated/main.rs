@@ -5,6 +5,7 @@ mod disks;
 mod echo;
 mod ends;
 mod killed;
+mod libvirt;
 mod moves;
 mod often;
 mod site;

@@ -74,7 +74,7 @@ pub(crate) async fn all(opened: &TestSite) {
     assert_eq!(echo.logs().unwrap().tail(5), LogTail::default());
 }
 
-fn show(what: &str, moved: MachineOperation, (count, longest): (u64, Duration)) {
+pub(crate) fn show(what: &str, moved: MachineOperation, (count, longest): (u64, Duration)) {
     say(&format!("{what}: {moved:?}; {count} exchanges meanwhile, the longest took {longest:?}"));
     assert!(count > 0);
 }
@@ -99,7 +99,7 @@ async fn a_gone_guest_cannot_be_moved(opened: &TestSite, host: &str) {
 }
 
 /// Checks that new connections and new units work, too.
-async fn still_there(opened: &TestSite, host: &str, echo: &dyn UnitHandle) {
+pub(crate) async fn still_there(opened: &TestSite, host: &str, echo: &dyn UnitHandle) {
     assert_eq!(echo::once(echo.address().unwrap(), "hej", LIMIT).unwrap(), "hej");
     let unit = opened.unit("still", host, "/bin/true", &[]);
     opened.create(&unit, ignore_lines()).await;
