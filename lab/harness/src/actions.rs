@@ -281,6 +281,9 @@ async fn act(
             part.expect_end(part.has_ended());
         }
         ActionKind::Move => return Ok(machines(deployed, "move")?.migrate(host).await?.into()),
+        ActionKind::MoveWithDisk => {
+            return Ok(machines(deployed, "move")?.relocate(host).await?.into());
+        }
         ActionKind::MoveDisk => {
             return Ok(machines(deployed, "move the disk of")?.mirror(host).await?.into());
         }

@@ -327,7 +327,8 @@ impl<'a> PlanCheck<'a> {
             return self.refuse(no_such_unit(key, &first.unit, allowed));
         };
         let carried = |act: &ActionKind| {
-            matches!(act, ActionKind::Move | ActionKind::Snapshot(_) | ActionKind::Restore(_))
+            let moves = matches!(act, ActionKind::Move | ActionKind::MoveWithDisk);
+            moves || matches!(act, ActionKind::Snapshot(_) | ActionKind::Restore(_))
         };
         if let Some(action) = actions.iter().find(|action| carried(&action.act))
             && deploy::shares_files(&topology)

@@ -79,6 +79,8 @@ pub enum ActionKind {
     Move,
     /// The disk of its host is moved to another file.
     MoveDisk,
+    /// Its host is moved to another emulator and its disk to another file, in one operation.
+    MoveWithDisk,
     /// Memory and disk of its host are saved under this name.
     Snapshot(String),
     /// Its host is reset to the snapshot of this name.
@@ -103,7 +105,7 @@ pub struct Resize {
 }
 
 /// Acts without keys of their own.
-const PLAIN: [ActionKind; 14] = [
+const PLAIN: [ActionKind; 15] = [
     ActionKind::Kill,
     ActionKind::Stop,
     ActionKind::Start,
@@ -116,6 +118,7 @@ const PLAIN: [ActionKind; 14] = [
     ActionKind::FreeDisk,
     ActionKind::Move,
     ActionKind::MoveDisk,
+    ActionKind::MoveWithDisk,
     ActionKind::Drain,
     ActionKind::Undrain,
 ];
@@ -132,6 +135,7 @@ impl ActionKind {
             ActionKind::FillDisk | ActionKind::FreeDisk => Some(Ability::Disks),
             ActionKind::Move
             | ActionKind::MoveDisk
+            | ActionKind::MoveWithDisk
             | ActionKind::Snapshot(_)
             | ActionKind::Restore(_)
             | ActionKind::Clone(_) => Some(Ability::Moves),
@@ -165,6 +169,7 @@ impl ActionKind {
             ActionKind::FreeDisk => "free-disk",
             ActionKind::Move => "move",
             ActionKind::MoveDisk => "move-disk",
+            ActionKind::MoveWithDisk => "move-with-disk",
             ActionKind::Snapshot(_) => "snapshot",
             ActionKind::Restore(_) => "restore",
             ActionKind::Clone(_) => "clone",

@@ -89,7 +89,12 @@ fn the_old_name_of_the_list_is_read_and_not_beside_the_new_one() {
 
 #[test]
 fn an_act_that_a_platform_cannot_do_is_refused_with_those_that_can() {
-    for act in ["act = \"move\"", "act = \"move-disk\"", "act = \"snapshot\"\nname = \"a\""] {
+    for act in [
+        "act = \"move\"",
+        "act = \"move-disk\"",
+        "act = \"move-with-disk\"",
+        "act = \"snapshot\"\nname = \"a\"",
+    ] {
         let text = format!("[[actions]]\nat_s = 1\nunit = \"web-1\"\n{act}\n");
         let allowed = "this act only with platform = \"guests\", whose hosts can be moved, cloned and taken back while they run";
         assert_eq!(

@@ -348,6 +348,10 @@ pub trait Machines: Send + Sync {
     /// Moves a running host to another emulator on this machine, with memory and devices.
     fn migrate<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<MachineOperation, Fault>>;
 
+    /// Moves a running host as [`Machines::migrate`] does, and its disk with it to another file. Earlier snapshots stay
+    /// behind.
+    fn relocate<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<MachineOperation, Fault>>;
+
     /// Moves the disk of a running host to another file.
     fn mirror<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<MachineOperation, Fault>>;
 

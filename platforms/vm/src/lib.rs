@@ -26,6 +26,7 @@ mod initramfs;
 mod kernel;
 mod libvirt;
 mod machines;
+mod moves;
 mod open;
 mod port;
 mod preflight;

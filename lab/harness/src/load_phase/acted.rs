@@ -58,7 +58,7 @@ impl LoadPhase<'_, '_> {
         let Some(app) = self.app else { return };
         let host = app.services().find(|part| part.name == action.unit).map(|part| &part.unit.host);
         let is_new = |part: &&StartedPart| match action.act {
-            ActionKind::Move => Some(&part.unit.host) == host,
+            ActionKind::Move | ActionKind::MoveWithDisk => Some(&part.unit.host) == host,
             _ => done.started().contains(&part.name),
         };
         for part in app.services().filter(is_new) {

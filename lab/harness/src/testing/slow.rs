@@ -49,6 +49,10 @@ impl Machines for ActionDurations {
         })
     }
 
+    fn relocate<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<MachineOperation, Fault>> {
+        self.migrate(host)
+    }
+
     fn mirror<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<MachineOperation, Fault>> {
         Box::pin(async { Err(unable("its disk is fixed")) })
     }

@@ -158,11 +158,11 @@ impl Domain {
         self.virsh(&["resume", &self.name], AT_ONCE).await.map(drop)
     }
 
-    /// Moves the guest to the daemon of `to`, where it has these sockets and this tap. A guest that stands still
+    /// Moves the guest to the daemon of `to`, with the contents of its disk `disk` if one is named, where it has these sockets and this tap. A guest that stands still
     /// stands still there, too.
     pub(crate) async fn migrate(
         &self,
-        to: &Domain,
+        (to, disk): (&Domain, Option<&str>),
         hardware: &Hardware,
         at: (&Tap, &Sockets),
         limit: Duration,
@@ -170,14 +170,16 @@ impl Domain {
         let file = to.describe(hardware, at)?.to_string_lossy().into_owned();
         let place = format!("unix://{}", to.folder.join("move").display());
         // Both QEMUs read the same file of this machine, which libvirt cannot know to be safe.
-        let words = [
+        let socket = format!("unix://{}", to.folder.join("nbd").display());
+        let other = to.uri();
+        let mut words = vec![
             "migrate",
             "--live",
             "--unsafe",
             "--domain",
             &self.name,
             "--desturi",
-            &to.uri(),
+            &other,
             "--migrateuri",
             &place,
             "--xml",
@@ -185,6 +187,9 @@ impl Domain {
             "--bandwidth",
             BANDWIDTH_MIB_S,
         ];
+        if let Some(disk) = disk {
+            words.extend(["--copy-storage-all", "--migrate-disks", disk, "--disks-uri", &socket]);
+        }
         self.virsh(&words, limit).await.map(drop)
     }
 

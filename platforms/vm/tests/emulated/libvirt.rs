@@ -4,7 +4,7 @@ use barograph_platform::Site;
 
 use crate::back;
 use crate::echo::{self, EchoLoop};
-use crate::moves::{show, still_there};
+use crate::moves::{both_at_once, show, still_there};
 use crate::often::is_seen_inside;
 use crate::site::{LIMIT, open, say};
 
@@ -31,6 +31,8 @@ async fn libvirt_moves_copies_and_keeps_a_guest() {
     let moved = machines.mirror("a").await.unwrap_or_else(|fault| panic!("{fault:?}"));
     show("disk moved to another file", moved, asking.end());
     still_there(&opened, "a", echo.as_ref()).await;
+
+    both_at_once(&opened, (&*echo, address)).await;
 
     let asking = EchoLoop::begin(address);
     let moved = machines.snapshot("a", "kept").await.unwrap_or_else(|fault| panic!("{fault:?}"));

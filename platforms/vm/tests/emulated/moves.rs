@@ -1,5 +1,6 @@
 //! Guests that are moved, copied and saved while a service in them is in use.
 
+use std::net::SocketAddr;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -29,6 +30,8 @@ pub(crate) async fn all(opened: &TestSite) {
     let moved = machines.mirror("a").await.unwrap();
     show("disk moved to another file", moved, asking.end());
     still_there(opened, "a", echo.as_ref()).await;
+
+    both_at_once(opened, (&*echo, address)).await;
 
     let asking = EchoLoop::begin(address);
     let moved = machines.snapshot("a", "kept").await.unwrap();
@@ -72,6 +75,24 @@ pub(crate) async fn all(opened: &TestSite) {
     assert_eq!(echo::once(address, "hej", LIMIT).unwrap(), "hej");
     echo.stop(LIMIT).await.unwrap();
     assert_eq!(echo.logs().unwrap().tail(5), LogTail::default());
+}
+
+/// The machine moves with its disk, and what was on that is there.
+pub(crate) async fn both_at_once(opened: &TestSite, (echo, address): (&dyn UnitHandle, SocketAddr)) {
+    let file = opened.spec.folder.join("carried").display().to_string();
+    opened.script("write", "a", &format!("echo before >{file}; sync {file}")).await;
+    let disks = || std::fs::read_dir(opened.spec.folder.join(".disks")).unwrap().count();
+    let before = disks();
+    let asking = EchoLoop::begin(address);
+    let moved = opened.vm.machines().unwrap().relocate("a").await.unwrap_or_else(|fault| panic!("{fault:?}"));
+    show("machine and disk moved at once", moved, asking.end());
+    assert!(moved.bytes > 1 << 20 && moved.downtime < moved.took, "{moved:?}");
+    assert_eq!(disks(), before, "the old file is gone");
+    // What the guest has in memory is no proof.
+    let read = format!("echo 3 >/proc/sys/vm/drop_caches; cat {file}");
+    assert_eq!(opened.script("read", "a", &read).await, ["before"]);
+    opened.script("write", "a", &format!("echo after >{file}; sync {file}")).await;
+    still_there(opened, "a", echo).await;
 }
 
 pub(crate) fn show(what: &str, moved: MachineOperation, (count, longest): (u64, Duration)) {
