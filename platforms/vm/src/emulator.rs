@@ -202,10 +202,15 @@ impl Launched {
         }
     }
 
-    /// Ends it, and returns the fault with its last output.
-    async fn given_up(self, why: String) -> Fault {
+    /// Ends it.
+    pub(crate) async fn end(&self) {
         // A process that cannot be ended stays in the ledger.
         let _ = self.running.kill().await;
+    }
+
+    /// Ends it, and returns the fault with its last output.
+    async fn given_up(self, why: String) -> Fault {
+        self.end().await;
         let of_guest = self.domain.map_or_else(String::new, |domain| said("QEMU", &domain.log()));
         let why = format!("{why}{}{of_guest}", said("its process", &self.log));
         failed(format!("start QEMU for host `{}`", self.host), why)
@@ -224,10 +229,13 @@ impl Emulator {
     /// Ends it if it has not ended, and describes its end and last output for a fault.
     pub(crate) async fn last_words(mut self) -> String {
         // The daemon of a guest does not end with it.
-        let end = match tokio::time::timeout(LAST_WAIT, self.running.wait_exit()).await {
-            Ok(ended) => format!("; its QEMU: {ended}"),
-            Err(_) if self.domain.is_some() => String::new(),
-            Err(_) => "; its QEMU went on".to_owned(),
+        let own = self.domain.is_none().then(|| self.running.wait_exit());
+        let end = match own {
+            None => String::new(),
+            Some(exit) => match tokio::time::timeout(LAST_WAIT, exit).await {
+                Ok(ended) => format!("; its QEMU: {ended}"),
+                Err(_) => "; its QEMU went on".to_owned(),
+            },
         };
         // QEMU reports the reason before it closes its connection; a killed one reports nothing.
         let told = self.qmp.event(now() + LAST_WAIT, |event| event.name == "SHUTDOWN").await;

@@ -15,7 +15,7 @@ use crate::clock::now;
 use crate::emulator::{Emulator, Hardware, Launched, StartMode};
 use crate::host::{Host, HostState};
 use crate::host_commands::failed;
-use crate::libvirt::target_of;
+use crate::libvirt::{Domain, target_of};
 use crate::machines::{AGENT_LIMIT, MOVE_LIMIT, parts, refuse_folders, text};
 use crate::port::SilentSide;
 use crate::qmp::{Event, Qmp, QmpError};
@@ -219,15 +219,20 @@ async fn through_libvirt(
         return Err(failed(act, "libvirt does not run it"));
     };
     let deadline = now() + MOVE_LIMIT;
-    let held = host.port.hold(SilentSide::Here, AGENT_LIMIT).await?;
-    from.qmp.forget_events();
     // An emulated guest is copied at rest, as without libvirt.
-    let stopped = match accel {
-        Accel::Kvm => None,
-        Accel::Tcg => {
-            source.suspend().await?;
-            let stopped = from.qmp.event(deadline, |event| event.name == "STOP").await;
-            Some(stopped.map_err(|error| failed(act.as_str(), error))?)
+    let ready = async {
+        let held = host.port.hold(SilentSide::Here, AGENT_LIMIT).await?;
+        let stopped = match accel {
+            Accel::Kvm => None,
+            Accel::Tcg => Some(stop(from, &source, deadline).await?),
+        };
+        Ok((held, stopped))
+    };
+    let (held, stopped) = match ready.await {
+        Ok(ready) => ready,
+        Err(fault) => {
+            to.end().await;
+            return Err(fault);
         }
     };
     let (tap, sockets) = (to.tap.clone(), to.sockets.clone());
@@ -266,6 +271,20 @@ async fn through_libvirt(
         downtime = resumed.at.saturating_sub(stopped.at);
     }
     Ok((emulator, (downtime, bytes)))
+}
+
+/// Stops a guest by libvirt. Returns QEMU's event; on failure the guest goes on.
+async fn stop(emulator: &mut Emulator, domain: &Domain, deadline: Instant) -> Result<Event, Fault> {
+    emulator.qmp.forget_events();
+    domain.suspend().await?;
+    match emulator.qmp.event(deadline, |event| event.name == "STOP").await {
+        Ok(stopped) => Ok(stopped),
+        Err(error) => {
+            // A guest that cannot go on either is one that has ended.
+            let _ = domain.resume().await;
+            Err(failed("see that the guest has stopped", error))
+        }
+    }
 }
 
 /// Moves the guest to the waiting emulator. On failure that emulator is ended, and the guest continues where

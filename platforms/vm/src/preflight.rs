@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use barograph_cgroup::Hierarchies;
 use barograph_platform::{Facts, HostSpec, MissingRequirement, SiteSpec};
 use barograph_platform_process::Local;
 use barograph_virtual_network::lacking;
@@ -42,6 +43,14 @@ pub(crate) fn look(site: &SiteSpec) -> Result<Facts, Vec<MissingRequirement>> {
     }
     if manages {
         missing.extend(libvirt::missing());
+        if let Err(why) = Hierarchies::find() {
+            missing.push(MissingRequirement {
+                what: format!(
+                    "the processes of libvirt can be found and ended only in control groups: {why}"
+                ),
+                hint: "mount control groups, or set deploy.vm_manager = \"qemu\"".to_owned(),
+            });
+        }
     }
     if !site.writable.is_empty() && !std::path::Path::new(FOLDER_SERVER).is_file() {
         missing.push(MissingRequirement {

@@ -195,7 +195,9 @@ mod tests {
         assert_eq!((settings.accel, settings.disk_gib), (Some(Accel::Tcg), 3));
         assert_eq!(settings.modules, ["veth", "bridge"]);
         assert_eq!(Settings::of(&site(&[])).unwrap().accel, None);
-        for (name, value) in [("accel", "hvf"), ("disk_gib", "0"), ("boot_seconds", "soon")] {
+        for (name, value) in
+            [("accel", "hvf"), ("manager", "xen"), ("disk_gib", "0"), ("boot_seconds", "soon")]
+        {
             let missing = Settings::of(&site(&[(name, value)])).unwrap_err();
             assert!(missing.to_string().contains(name) && missing.to_string().contains(value), "{missing}");
         }

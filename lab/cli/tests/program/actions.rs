@@ -9,14 +9,16 @@ use crate::place::{SIZE, TestFolders, fixed};
 use crate::plans::{command, in_order, lacks};
 
 /// Loads a key-value store of this program with 200 commands per second during these actions; `None` if this
-/// machine lacks a requirement.
-pub(crate) fn acted(place: &TestFolders, platform: &str, window_s: u32, actions: &str) -> Option<Run> {
+/// machine lacks a requirement. `platform` may be followed by further settings.
+pub(crate) fn acted(place: &TestFolders, platform: &[&str], window_s: u32, actions: &str) -> Option<Run> {
     let small = ["load.rate=200", "load.ramp_s=1", "load.warm_up_s=1", "load.drain_s=1", "kv.keys=1000"];
     let store = ["deploy.store=embedded", "deploy.append_only=none", "driver.interval_ms=250"];
     let mut sets: Vec<String> = small.into_iter().chain(store).map(str::to_owned).collect();
     sets.push("driver.timeout_s=5".to_owned());
     sets.push(format!("load.window_s={window_s}"));
+    let (platform, more) = platform.split_first().expect("a platform");
     sets.push(format!("platform={platform}"));
+    sets.extend(more.iter().map(|set| (*set).to_owned()));
     sets.push(format!("actions=[{actions}]"));
     let plan = plan("kv-restart.toml");
     if lacks(place, &plan, &sets) {
@@ -46,7 +48,7 @@ fn a_part_is_resized_restarted_stopped_and_started_under_load() {
         "{{at_s=3,{unit},act=\"resize\",cpus=0.5,memory_mib=256}},{{at_s=5,{unit},act=\"restart\"}},\
          {{at_s=7,{unit},act=\"stop\"}},{{at_s=7.5,{unit},act=\"start\"}}"
     );
-    let run = acted(&place, "process", 9, &actions).expect("a process needs nothing");
+    let run = acted(&place, &["process"], 9, &actions).expect("a process needs nothing");
     let kept: Vec<&ActionRecord> = run.actions().collect();
     let names: Vec<&str> = kept.iter().map(|action| action.name.as_str()).collect();
     assert_eq!(names, ["resize", "restart", "stop", "start"]);
