@@ -358,37 +358,44 @@ fn comma(path: &Path) -> String {
     path.to_string_lossy().replace(',', ",,")
 }
 
+/// A guest with two images and its tap, for tests.
 #[cfg(test)]
-mod tests {
+pub(crate) fn example() -> (Hardware, Tap) {
     use barograph_platform::Limits;
 
+    let hardware = Hardware {
+        host: HostSpec {
+            name: "db".to_owned(),
+            limits: Limits { cpus: Some(1.5), memory_bytes: Some(768 << 20), ..Limits::default() },
+            ..HostSpec::default()
+        },
+        accel: Accel::Tcg,
+        kernel: PathBuf::from("/c/vmlinuz"),
+        archive: PathBuf::from("/c/a,b"),
+        images: ["/c/programs", "/c/shared"].map(PathBuf::from).to_vec(),
+        disk: Disk { path: PathBuf::from("/s/disk"), node: "disk0".to_owned() },
+        folders: Vec::new(),
+        identity: "9d0d1a5c-0000-4000-8000-000000000000".to_owned(),
+    };
+    let tap = Tap {
+        name: "db".to_owned(),
+        namespace: "bg-x".to_owned(),
+        device: "t0".to_owned(),
+        address: "10.1.2.3".parse().expect("an address"),
+        prefix: 24,
+        gateway: "10.1.2.1".parse().expect("an address"),
+        mac: "02:00:00:00:00:01".to_owned(),
+    };
+    (hardware, tap)
+}
+
+#[cfg(test)]
+mod tests {
     use super::*;
 
     #[test]
     fn the_command_line_has_the_devices_in_order() {
-        let mut hardware = Hardware {
-            host: HostSpec {
-                name: "db".to_owned(),
-                limits: Limits { cpus: Some(1.5), memory_bytes: Some(768 << 20), ..Limits::default() },
-                ..HostSpec::default()
-            },
-            accel: Accel::Tcg,
-            kernel: PathBuf::from("/c/vmlinuz"),
-            archive: PathBuf::from("/c/a,b"),
-            images: ["/c/programs", "/c/shared"].map(PathBuf::from).to_vec(),
-            disk: Disk { path: PathBuf::from("/s/disk"), node: "disk0".to_owned() },
-            folders: Vec::new(),
-            identity: String::new(),
-        };
-        let tap = Tap {
-            name: "db".to_owned(),
-            namespace: "bg-x".to_owned(),
-            device: "t0".to_owned(),
-            address: "10.1.2.3".parse().unwrap(),
-            prefix: 24,
-            gateway: "10.1.2.1".parse().unwrap(),
-            mac: "02:00:00:00:00:01".to_owned(),
-        };
+        let (mut hardware, tap) = example();
         let [qmp, port, console] = ["q", "p", "c"].map(PathBuf::from);
         let sockets = Sockets { qmp, port, console };
         let words = |hardware: &Hardware| arguments(hardware, &tap, &sockets).join(" ");

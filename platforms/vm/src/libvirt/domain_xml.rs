@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use barograph_virtual_network::Tap;
+use quick_xml::escape::escape;
 
 use crate::emulator::{Hardware, QEMU, Sockets, kernel_words};
 use crate::libvirt::target_of;
@@ -27,7 +28,7 @@ pub(crate) fn domain_xml(hardware: &Hardware, (tap, sockets): (&Tap, &Sockets)) 
         text.push('\n');
     };
     line(&format!("<domain type='{kind}' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>"));
-    line(&format!("<name>{}</name><uuid>{identity}</uuid>", escaped(&host.name)));
+    line(&format!("<name>{}</name><uuid>{identity}</uuid>", escape(&host.name)));
     line(&format!("<memory unit='MiB'>{}</memory><vcpu>{}</vcpu>", memory_mib(host), processors(host)));
     if !folders.is_empty() {
         line("<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>");
@@ -36,7 +37,7 @@ pub(crate) fn domain_xml(hardware: &Hardware, (tap, sockets): (&Tap, &Sockets)) 
     line(&format!(
         "<initrd>{}</initrd><cmdline>{}</cmdline></os>",
         path(archive),
-        escaped(&kernel_words(*accel))
+        escape(kernel_words(*accel))
     ));
     line("<features><acpi/><apic/><vmport state='off'/></features>");
     line(match accel {
@@ -82,7 +83,7 @@ pub(crate) fn domain_xml(hardware: &Hardware, (tap, sockets): (&Tap, &Sockets)) 
     let control = format!("unix:{},server=on,wait=off", sockets.qmp.display());
     line(&format!(
         "<qemu:commandline><qemu:arg value='-qmp'/><qemu:arg value='{}'/></qemu:commandline>",
-        escaped(&control)
+        escape(control)
     ));
     line("</domain>");
     debug_assert!(text.contains(&format!("dev='{}'", target_of(hardware))));
@@ -90,59 +91,21 @@ pub(crate) fn domain_xml(hardware: &Hardware, (tap, sockets): (&Tap, &Sockets)) 
 }
 
 fn path(path: &Path) -> String {
-    escaped(&path.to_string_lossy())
-}
-
-/// Text in XML, also within quotes.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '\'' => safe.push_str("&apos;"),
-            '"' => safe.push_str("&quot;"),
-            other => safe.push(other),
-        }
-    }
-    safe
+    escape(path.to_string_lossy()).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
 
-    use barograph_platform::{HostSpec, Limits};
-
     use super::*;
-    use crate::emulator::Disk;
+    use crate::emulator::example;
 
     #[test]
     fn a_domain_has_the_devices_in_order_and_its_text_is_escaped() {
-        let hardware = Hardware {
-            host: HostSpec {
-                name: "db".to_owned(),
-                limits: Limits { cpus: Some(1.5), memory_bytes: Some(768 << 20), ..Limits::default() },
-                ..HostSpec::default()
-            },
-            accel: Accel::Tcg,
-            kernel: PathBuf::from("/c/vmlinuz"),
-            archive: PathBuf::from("/c/a&b"),
-            images: ["/c/programs", "/c/shared"].map(PathBuf::from).to_vec(),
-            disk: Disk { path: PathBuf::from("/s/disk"), node: "disk0".to_owned() },
-            folders: vec![("w0".to_owned(), PathBuf::from("/s/w0"))],
-            identity: "9d0d1a5c-0000-4000-8000-000000000000".to_owned(),
-        };
-        let tap = Tap {
-            name: "db".to_owned(),
-            namespace: "bg-x".to_owned(),
-            device: "t0".to_owned(),
-            address: "10.1.2.3".parse().unwrap(),
-            prefix: 24,
-            gateway: "10.1.2.1".parse().unwrap(),
-            mac: "02:00:00:00:00:01".to_owned(),
-        };
+        let (mut hardware, tap) = example();
+        hardware.archive = PathBuf::from("/c/a&b");
+        hardware.folders.push(("w0".to_owned(), PathBuf::from("/s/w0")));
         let [qmp, port, console] = ["/s/q", "/s/p", "/s/c"].map(PathBuf::from);
         let text = domain_xml(&hardware, (&tap, &Sockets { qmp, port, console }));
         for part in [
