@@ -31,7 +31,8 @@ const ENGINE_GRACE: Duration = Duration::from_secs(20);
 const CONTAINERS: &str = "containers";
 
 /// Options for guests; all others are for containers.
-const OF_GUESTS: [&str; 6] = ["accel", "cache", "disk_gib", "boot_seconds", "leave_out", "modules"];
+const OF_GUESTS: [&str; 7] =
+    ["accel", "manager", "cache", "disk_gib", "boot_seconds", "leave_out", "modules"];
 
 /// Returns the site of the guests.
 pub(crate) fn of_guests(site: &SiteSpec) -> SiteSpec {
