@@ -3,7 +3,7 @@
 //! A browser is a session of the driver that [`barograph_test_services::browsers`] starts, and ends with it.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use barograph_test_services::{BROWSER_FLAGS, Service};
 use serde_json::{Value, json};
@@ -16,6 +16,9 @@ const PATIENCE: Duration = Duration::from_secs(150);
 /// loopback included. Tests that create network namespaces and virtual machines beside a browser provoke it,
 /// and a script whose connection is given up leaves its page empty.
 const NETWORK_CHANGED: &str = "net::ERR_NETWORK_CHANGED";
+
+/// The driver's error for a script whose page is gone, which comes before the time for scripts is up.
+const SCRIPT_LOST: &str = "script timeout";
 
 /// Attempts to load a page without an address coming or going meanwhile.
 const LOADS: usize = 20;
@@ -110,15 +113,21 @@ impl Browser {
     /// # Panics
     /// If it does not become truthy in time; the message shows the page and the browser's log.
     pub async fn until(&self, condition: &str) -> Value {
-        match self.0.execute_async(UNTIL.replace("CONDITION", condition), Vec::new()).await {
-            Ok(found) => found.json().clone(),
-            Err(why) => {
-                let page = self.run(PAGE).await;
-                let log = self.0.browser_log().await;
-                panic!(
-                    "`{condition}` did not come true ({why}) on this page: {page:#}\nlog of the browser: {log:#?}"
-                );
+        let (begun, script) = (Instant::now(), UNTIL.replace("CONDITION", condition));
+        loop {
+            let why = match self.0.execute_async(script.as_str(), Vec::new()).await {
+                Ok(found) => return found.json().clone(),
+                Err(why) => why,
+            };
+            // The page that was watched may have been replaced by the next one.
+            if begun.elapsed() < PATIENCE && why.to_string().contains(SCRIPT_LOST) {
+                continue;
             }
+            let page = self.run(PAGE).await;
+            let log = self.0.browser_log().await;
+            panic!(
+                "`{condition}` did not come true ({why}) on this page: {page:#}\nlog of the browser: {log:#?}"
+            );
         }
     }
 
