@@ -46,6 +46,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
         timeout: scenario.target.timeout.unwrap_or(Nanos::from_secs(60)),
         pause_after_failure: Nanos::from_secs(1),
         realtime: false,
+        cores: Vec::new(),
         poll: Nanos::ZERO,
         open: None,
     };

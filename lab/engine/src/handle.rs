@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 
 use crate::clock::Clock;
 use crate::core::WaitSlots;
+use crate::cores::run_on;
 use crate::group::Groups;
 use crate::pacer::Pacer;
 use crate::population::Population;
@@ -433,9 +434,12 @@ impl Thread {
             // plan assumes then.
             let _ = barograph_reactor::own_open_files();
         }
+        // The check of the plan has found that both are permitted.
         if self.settings.realtime {
-            // The check of the plan has found that it is permitted.
             let _ = schedule_in_real_time();
+        }
+        if !self.settings.cores.is_empty() {
+            let _ = run_on(&self.settings.cores);
         }
         let reactor = Reactor::new().expect("an event loop needs one descriptor of an empty table");
         let slots = WaitSlots::new(Clock::Real(self.origin), Pacer::default());

@@ -13,6 +13,7 @@ mod activity;
 mod blocking;
 mod clock;
 mod core;
+mod cores;
 mod dispatcher;
 mod draw;
 mod error;
@@ -31,6 +32,7 @@ mod workload;
 
 pub use blocking::{BlockingFactory, BlockingUser, runnable_threads};
 pub use clock::Timer;
+pub use cores::cores_are_permitted;
 pub use draw::{Stream, stream};
 pub use error::EngineError;
 pub use group::{Group, GroupFactory, Groups, Members};

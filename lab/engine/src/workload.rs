@@ -61,6 +61,8 @@ pub struct Settings {
     pub pause_after_failure: Nanos,
     /// Worker threads are scheduled in real time, where [permitted](crate::realtime_is_permitted).
     pub realtime: bool,
+    /// Cores that worker threads run on, where [permitted](crate::cores_are_permitted); empty for all.
+    pub cores: Vec<usize>,
     /// Time before a due start for which a worker polls instead of sleeping: a sleeping core can be woken late.
     pub poll: Nanos,
     /// Arrivals from outside; `None` for a closed loop, in which users start operations themselves.

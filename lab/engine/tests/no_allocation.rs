@@ -129,6 +129,7 @@ fn allocations(users: Users, pace: Pace, open: Option<OpenLoop>, level: u32) -> 
         timeout: Nanos::from_secs(10),
         pause_after_failure: Nanos::from_secs(1),
         realtime: false,
+        cores: Vec::new(),
         poll: Nanos::ZERO,
         open,
     };

@@ -14,7 +14,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 
-use barograph_engine::realtime_is_permitted;
+use barograph_engine::{cores_are_permitted, realtime_is_permitted};
 use barograph_model::{Nanos, OpenLoop, SearchBounds, Strategy, check_measures};
 use barograph_record::Decisions;
 pub use barograph_record::LoadLimit;
@@ -229,7 +229,11 @@ impl<'a> PlanCheck<'a> {
             }
         }
         if let Some(there) = cores::of_machine() {
-            self.refusals.extend(cores::missing(&self.plan, &there));
+            let missing = cores::missing(&self.plan, &there);
+            let not_permitted = cores::not_permitted(&self.plan, cores_are_permitted);
+            self.refusals
+                .extend(not_permitted.filter(|refusal| missing.iter().all(|other| other.key != refusal.key)));
+            self.refusals.extend(missing);
         }
         self.refusals.extend(policies::wrong(&self.plan, Path::new(clock::SYS)));
         self.without_effect();

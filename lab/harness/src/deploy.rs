@@ -15,7 +15,8 @@ pub(crate) use deployment::{Deployment, PauseAction, StartedPart};
 pub use stored::outlook;
 
 pub(crate) use drivers::{
-    TIER as DRIVERS, count as drivers_apart, parts as drivers, waiting as waiting_drivers,
+    TIER as DRIVERS, cores_of_own as cores_of_own_driver, count as drivers_apart, parts as drivers,
+    waiting as waiting_drivers,
 };
 pub use planned::{PlannedApplication, outline, plan_of_all, planned};
 pub(crate) use planned::{application_of, topology_of};

@@ -4,8 +4,12 @@
 //! The check on a machine notes those without effect there. A default value requests nothing: the resolved
 //! plan of a record names every key.
 
+use crate::deploy::{DRIVER, LIMITS};
 use crate::plan::Plan;
 use crate::settings_reader::SettingsReader;
+
+/// Cores of drivers, which those in this process have, too.
+const CORES_OF_DRIVERS: &str = "deploy.driver_cores";
 
 /// Keys that concern hosts, and so drivers too if these are units.
 const OF_HOSTS: [&str; 18] = [
@@ -55,7 +59,9 @@ fn nothing_is_deployed(g: &mut SettingsReader, there: &str, (plan, asks): (&Plan
     let has_units = plan.driver.count > 1 || plan.driver.place == "unit";
     let of_drivers = |key: &str| key.starts_with("deploy.driver_") || OF_HOSTS.contains(&key);
     let deployed = g.known().keys().filter(|key| key.starts_with("deploy."));
-    let has_effect = |key: &str| has_units && of_drivers(key) || asks && key == "deploy.statistics";
+    let has_effect = |key: &str| {
+        has_units && of_drivers(key) || key == CORES_OF_DRIVERS || asks && key == "deploy.statistics"
+    };
     let keys: Vec<String> = deployed.filter(|key| !has_effect(key)).cloned().collect();
     for key in keys {
         let (allowed, remedy) = if of_drivers(&key) {
@@ -73,7 +79,14 @@ fn nothing_is_deployed(g: &mut SettingsReader, there: &str, (plan, asks): (&Plan
 /// Refuses keys of drivers. With `auto` the platform decides whether drivers are units.
 fn of_drivers(g: &mut SettingsReader, plan: &Plan) {
     if plan.driver.place == "own" {
-        let allowed = "left out with driver.place = \"own\": this process drives, and is not limited";
-        g.refuse_limits("driver", allowed, "leave it out, or set driver.place = \"unit\"");
+        let allowed =
+            "left out with driver.place = \"own\": this process drives, and only its cores are limited";
+        for what in LIMITS.into_iter().filter(|what| *what != "cores") {
+            g.refuse_asked(
+                &format!("deploy.{DRIVER}_{what}"),
+                allowed,
+                "leave it out, or set driver.place = \"unit\"",
+            );
+        }
     }
 }

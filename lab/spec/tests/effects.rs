@@ -109,7 +109,9 @@ fn nothing_of_a_deployment_goes_with_a_target_that_is_there() {
     }
     assert_eq!(refused(&[url, "target.port=8080"]), ["target.port"]);
     assert_eq!(refused(&["workload=script", "deploy.hosts=together"]), ["deploy.hosts"]);
-    assert_eq!(refused(&["driver.place=own", "deploy.driver_cores=0"]), ["deploy.driver_cores"]);
+    for there in ["driver.place=own", "workload=script", url] {
+        assert_eq!(refused(&[there, "deploy.driver_cores=0"]), Vec::<String>::new(), "{there}");
+    }
     assert_eq!(refused(&["driver.place=own", "deploy.driver_cpus=1"]), ["deploy.driver_cpus"]);
     // A workload that asks the target says so.
     assert_eq!(refused(&[url, "deploy.statistics=false"]), Vec::<String>::new());

@@ -114,6 +114,7 @@ impl Load {
             timeout: self.timeout,
             pause_after_failure: Nanos::from_millis(10),
             realtime: false,
+            cores: Vec::new(),
             poll: Nanos::ZERO,
             open: None,
         };

@@ -19,6 +19,7 @@ fn users_do_nothing_as_fast_as_the_engine_lets_them() {
         timeout: Nanos::from_secs(10),
         pause_after_failure: Nanos::from_secs(1),
         realtime: false,
+        cores: Vec::new(),
         poll: Nanos::ZERO,
         open: None,
     };

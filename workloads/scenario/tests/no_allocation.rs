@@ -88,6 +88,7 @@ fn allocations(operation: &str, answer: Answer) -> u64 {
         timeout: Nanos::from_secs(10),
         pause_after_failure: Nanos::from_secs(1),
         realtime: false,
+        cores: Vec::new(),
         poll: Nanos::ZERO,
         open: None,
     };

@@ -174,6 +174,7 @@ pub(super) fn settings(seed: u64, pace: f64, open: Option<OpenLoop>) -> Settings
         timeout: Nanos::from_secs(60),
         pause_after_failure: Nanos::from_secs(1),
         realtime: false,
+        cores: Vec::new(),
         poll: Nanos::ZERO,
         open,
     }

@@ -145,6 +145,7 @@ pub(super) fn of_auction(seed: u64, (span, windows): (u32, u32)) -> Vec<Window> 
         timeout: Nanos::from_secs(60),
         pause_after_failure: Nanos::from_secs(1),
         realtime: false,
+        cores: Vec::new(),
         poll: Nanos::ZERO,
         open: None,
     };

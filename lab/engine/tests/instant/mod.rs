@@ -40,6 +40,7 @@ pub(crate) fn settings(interval: Nanos, poll: Nanos, open: Option<OpenLoop>) -> 
         timeout: Nanos::from_secs(10),
         pause_after_failure: Nanos::from_secs(1),
         realtime: false,
+        cores: Vec::new(),
         poll,
         open,
     }

@@ -91,6 +91,7 @@ pub(crate) fn settings(behaviours: Vec<Behaviour>, workers: usize) -> Settings {
         timeout: ms(10_000),
         pause_after_failure: ms(1_000),
         realtime: false,
+        cores: Vec::new(),
         poll: Nanos::ZERO,
         open: None,
     }

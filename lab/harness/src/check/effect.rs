@@ -55,7 +55,7 @@ impl PlanCheck<'_> {
         let limits = plan.deploy.limits_of("driver");
         let limited = limits.is_some_and(|l| {
             let rate = l.disk_mb_s > 0.0;
-            l.cpus > 0.0 || !l.cores.is_all() || l.memory_mib > 0 || l.disk_mib > 0 || rate
+            l.cpus > 0.0 || l.memory_mib > 0 || l.disk_mib > 0 || rate
         });
         let drives_alone = deploy::drivers_apart(plan) == 0;
         let in_pods = ["deploy.kubernetes_driver_nodes", "deploy.kubernetes_drivers_apart"];
@@ -67,7 +67,7 @@ impl PlanCheck<'_> {
         }
         if limited && drives_alone {
             notes.push(
-                "deploy.driver_* limits nothing here: this process drives; driver.place = \"unit\" makes it a part"
+                "deploy.driver_* limits only cores here: this process drives; driver.place = \"unit\" makes it a part"
                     .to_owned(),
             );
         }

@@ -1,7 +1,7 @@
 //! Drivers as parts of the deployment: processes that run the engine, on hosts of their own if the platform
 //! has hosts.
 
-use barograph_spec::{Ability, Plan};
+use barograph_spec::{Ability, Cores, Plan};
 use barograph_workload::topology::{Part, PartWork, Value, limits_of};
 
 use crate::fleet::{DriverAddress, Token};
@@ -24,6 +24,12 @@ pub(crate) fn count(plan: &Plan) -> u32 {
         _ => !plan.deploy.has(Ability::Drivers) || plan.target.url.is_some(),
     };
     if alone && own { 0 } else { plan.driver.count }
+}
+
+/// Cores of the driver that is this process; all if drivers are units.
+pub(crate) fn cores_of_own(plan: &Plan) -> Cores {
+    let limits = plan.deploy.limits_of(TIER).filter(|_| count(plan) == 0);
+    limits.map_or_else(Cores::default, |limits| limits.cores.clone())
 }
 
 /// Driver parts that load these fronts.
@@ -72,5 +78,18 @@ mod tests {
         assert_eq!(counted("driver.place = \"unit\""), 1);
         assert_eq!(counted("driver.count = 3"), 3);
         assert_eq!(counted("platform = \"apart\"\ntarget.url = \"http://127.0.0.1:1\""), 0);
+    }
+
+    #[test]
+    fn only_a_driver_of_this_process_has_cores_of_its_own() {
+        let of = |text: &str| {
+            let text = format!("deploy.driver_cores = \"0,2\"\n{text}");
+            let plan = barograph_spec::read(crate::testing::CATALOGUE, "p", &text, &[]).unwrap();
+            cores_of_own(&plan).to_string()
+        };
+        assert_eq!(of(""), "0,2");
+        assert_eq!(of("target.url = \"http://127.0.0.1:1\""), "0,2");
+        assert_eq!(of("driver.place = \"unit\""), "");
+        assert_eq!(of("platform = \"apart\""), "");
     }
 }

@@ -12,7 +12,7 @@ use barograph_workload::{Application, DataSet, LoadJob, SentFile, Workload, Work
 use serde::{Deserialize, Serialize};
 
 use super::FleetError;
-use crate::HarnessError;
+use crate::{HarnessError, deploy};
 
 /// Limit for the bytes of all files together: the limit of a scenario and of a trace.
 pub(super) const MOST_BYTES: u64 = (1 << 30) + (256 << 20);
@@ -295,6 +295,7 @@ pub(crate) fn settings(workload: &dyn Workload, plan: &Plan, open: Option<OpenLo
         timeout: workload.timeout().map_or(plan.driver.timeout, |limit| limit.min(plan.driver.timeout)),
         pause_after_failure: plan.driver.failure_pause,
         realtime: plan.driver.realtime,
+        cores: deploy::cores_of_own_driver(plan).numbers().to_vec(),
         poll: plan.driver.poll,
         open,
     })

@@ -28,6 +28,7 @@ fn settings(seed: u64, workers: usize) -> Settings {
         timeout: Nanos::from_secs(60),
         pause_after_failure: Nanos::from_secs(1),
         realtime: false,
+        cores: Vec::new(),
         poll: Nanos::ZERO,
         open: None,
     }

@@ -233,6 +233,7 @@ fn operations_allocate_nothing() {
         timeout: Nanos::from_secs(10),
         pause_after_failure: Nanos::from_secs(1),
         realtime: false,
+        cores: Vec::new(),
         poll: Nanos::ZERO,
         open: None,
     };

@@ -148,6 +148,7 @@ fn reads(most_users: u32) -> OpStats {
         timeout: Nanos::from_secs(10),
         pause_after_failure: Nanos::from_secs(1),
         realtime: false,
+        cores: Vec::new(),
         poll: Nanos::ZERO,
         open: Some(OpenLoop {
             start_of: StartOf::Operation,

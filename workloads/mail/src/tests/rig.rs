@@ -133,6 +133,7 @@ impl Load {
             timeout: Nanos::from_secs(30),
             pause_after_failure: Nanos::from_secs(1),
             realtime: false,
+            cores: Vec::new(),
             poll: Nanos::ZERO,
             open: None,
         };

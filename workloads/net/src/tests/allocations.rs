@@ -91,6 +91,7 @@ fn counted(pattern: Pattern, keys: &str) -> u64 {
         timeout: Nanos::from_secs(60),
         pause_after_failure: Nanos::from_secs(1),
         realtime: false,
+        cores: Vec::new(),
         poll: Nanos::ZERO,
         open: None,
     };

@@ -68,6 +68,7 @@ impl Load {
             timeout: self.timeout,
             pause_after_failure: Nanos::from_millis(1),
             realtime: false,
+            cores: Vec::new(),
             poll: Nanos::ZERO,
             open,
         };

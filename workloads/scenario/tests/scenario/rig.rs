@@ -94,6 +94,7 @@ impl Run {
             timeout: self.timeout,
             pause_after_failure: Nanos::from_secs(1),
             realtime: false,
+            cores: Vec::new(),
             poll: Nanos::ZERO,
             open: None,
         };

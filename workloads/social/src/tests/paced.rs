@@ -54,6 +54,7 @@ fn window(seed: u64) -> Vec<u64> {
         timeout: Nanos::from_secs(30),
         pause_after_failure: Nanos::from_secs(1),
         realtime: false,
+        cores: Vec::new(),
         poll: Nanos::ZERO,
         open: None,
     };

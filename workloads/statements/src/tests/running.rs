@@ -59,6 +59,7 @@ pub(super) async fn load(workload: &dyn Workload, plan: &Plan, enough: u64) -> I
         timeout: Nanos::from_secs(60),
         pause_after_failure: Nanos::from_secs(1),
         realtime: false,
+        cores: Vec::new(),
         poll: Nanos::ZERO,
         open: None,
     };

@@ -91,6 +91,7 @@ impl Load {
             timeout,
             pause_after_failure: Nanos::from_secs(1),
             realtime: false,
+            cores: Vec::new(),
             poll: Nanos::ZERO,
             open: None,
         };

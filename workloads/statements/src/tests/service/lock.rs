@@ -97,6 +97,7 @@ async fn open_loop(workload: &dyn Workload, plan: &Plan) -> EngineHandle {
         timeout: Nanos::from_secs(60),
         pause_after_failure: Nanos::ZERO,
         realtime: false,
+        cores: Vec::new(),
         poll: Nanos::ZERO,
         open: Some(OpenLoop {
             arrivals: Arrivals::Constant,
