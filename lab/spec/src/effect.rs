@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use crate::settings_reader::SettingsReader;
 
 /// Cores of drivers, which those in this process have, too.
-const CORES_OF_DRIVERS: &str = "deploy.driver_cores";
+pub(crate) const CORES_OF_DRIVERS: &str = "deploy.driver_cores";
 
 /// Keys that concern hosts, and so drivers too if these are units.
 const OF_HOSTS: [&str; 18] = [

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use barograph_model::{Durations, Nanos, Strategy};
 
 use crate::catalogue::Catalogue;
+use crate::effect::CORES_OF_DRIVERS;
 use crate::load::LoadPlan;
 use crate::plan::{self, Plan};
 use crate::settings_reader::SettingsReader;
@@ -39,7 +40,8 @@ const OF_A_LOAD: [&str; 8] = [
     "load.most_waiting",
 ];
 
-/// Keys outside of `[load]` that all loads of a run have in common.
+/// Keys outside of `[load]` that all loads of a run have in common, apart from the cores of drivers: a driver in
+/// this process has workers of its own for each load.
 const SHARED: [&str; 20] = [
     "runs",
     "record_paths",
@@ -75,7 +77,9 @@ pub fn key_of_load(at: usize, key: &str) -> String {
 
 /// Whether a key concerns the deployment.
 fn is_of_deployment(key: &str) -> bool {
-    key.starts_with("actions") || key.starts_with("faults") || key.starts_with("deploy.")
+    key.starts_with("actions")
+        || key.starts_with("faults")
+        || key.starts_with("deploy.") && key != CORES_OF_DRIVERS
 }
 
 /// Whether an element of the list deploys an application.
@@ -90,7 +94,7 @@ pub(crate) fn deploys(given: &SettingsReader, at: usize, catalogue: Catalogue<'_
 }
 
 fn is_shared(key: &str) -> bool {
-    SHARED.iter().any(|shared| key.starts_with(shared))
+    key != CORES_OF_DRIVERS && SHARED.iter().any(|shared| key.starts_with(shared))
 }
 
 /// Reads a plan with a list of loads.

@@ -76,6 +76,7 @@ fn together(loads: &mut [CheckedLoad]) -> Result<(), Refusals> {
         }
     }
     ports(loads)?;
+    cores_of_drivers(loads)?;
     units_of_actions(loads)?;
     let most = loads.iter().filter_map(most_scale).min().unwrap_or(u32::MAX);
     let most = match first.unit_of_all() {
@@ -107,6 +108,35 @@ fn together(loads: &mut [CheckedLoad]) -> Result<(), Refusals> {
         load.checked.plan.scale = Some(scale.clone());
     }
     Ok(())
+}
+
+/// Refuses drivers that are units with other cores for one load than for another: they drive all loads.
+fn cores_of_drivers(loads: &[CheckedLoad]) -> Result<(), Refusals> {
+    let of = |load: &CheckedLoad| {
+        load.checked
+            .plan
+            .deploy
+            .limits_of(deploy::DRIVERS)
+            .map(|limits| limits.cores.clone())
+            .unwrap_or_default()
+    };
+    let first = of(&loads[0]);
+    let Some(at) = loads.iter().position(|load| of(load) != first) else { return Ok(()) };
+    let plan = &loads[at].checked.plan;
+    if deploy::drivers_apart(&loads[0].checked.plan) == 0 {
+        return Ok(());
+    }
+    let key = format!("deploy.{}_cores", deploy::DRIVERS);
+    Err(Refusals(vec![Refusal {
+        place: plan.place(&key).to_owned(),
+        key: barograph_spec::key_of_load(at, &key),
+        value: format!("{:?}", of(&loads[at]).to_string()),
+        allowed: format!(
+            "{:?}, as for the first load: drivers that are units drive all loads",
+            first.to_string()
+        ),
+        remedy: "move it above [[loads]], or set driver.place = \"own\"".to_owned(),
+    }]))
 }
 
 /// Refuses two deploying loads with the same ports, if ports are those of this machine.
