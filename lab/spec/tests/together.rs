@@ -241,3 +241,20 @@ fn a_key_outside_of_the_list_that_each_load_has_of_its_own_is_refused() {
     let third = format!("{TWO}[[loads]]\nname = \"more\"\nload.users = 1\n");
     assert!(refused(&third, &["deploy.tills=3"]).is_empty(), "the third load has none of its own");
 }
+
+#[test]
+fn each_load_has_drivers_on_cores_of_its_own_or_on_those_of_all() {
+    let cores = |first: &Plan| -> Vec<String> {
+        first.all().map(|load| load.deploy.limits_of("driver").unwrap().cores.to_string()).collect()
+    };
+    let of = |sets: &[&str]| plan(TWO, sets).unwrap_or_else(|why| panic!("{why}"));
+    assert_eq!(cores(&of(&["deploy.driver_cores=0"])), ["0", "0"]);
+    let own = of(&["deploy.driver_cores=0", "loads[1].deploy.driver_cores=2-3"]);
+    assert_eq!(cores(&own), ["0", "2-3"]);
+    assert_eq!(
+        cores(&plan(&own.of_run, &[]).unwrap_or_else(|why| panic!("{why}\n{}", own.of_run))),
+        ["0", "2-3"]
+    );
+    let of_run = refused(TWO, &["loads[1].deploy.driver_cpus=1"]);
+    assert_eq!(of_run[0].2, "outside of [[loads]]: it is that of all loads");
+}

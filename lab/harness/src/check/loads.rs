@@ -110,31 +110,19 @@ fn together(loads: &mut [CheckedLoad]) -> Result<(), Refusals> {
     Ok(())
 }
 
-/// Refuses drivers that are units with other cores for one load than for another: they drive all loads.
+/// Refuses other cores for one load than for another if drivers are units: each drives all loads.
 fn cores_of_drivers(loads: &[CheckedLoad]) -> Result<(), Refusals> {
-    let of = |load: &CheckedLoad| {
-        load.checked
-            .plan
-            .deploy
-            .limits_of(deploy::DRIVERS)
-            .map(|limits| limits.cores.clone())
-            .unwrap_or_default()
-    };
-    let first = of(&loads[0]);
-    let Some(at) = loads.iter().position(|load| of(load) != first) else { return Ok(()) };
-    let plan = &loads[at].checked.plan;
-    if deploy::drivers_apart(&loads[0].checked.plan) == 0 {
-        return Ok(());
-    }
+    let plans = || loads.iter().map(|load| &load.checked.plan);
+    let of = |plan: &Plan| plan.deploy.limits_of(deploy::DRIVERS).map(|limits| limits.cores.to_string());
+    let first = plans().next().filter(|plan| deploy::drivers_apart(plan) > 0);
+    let other = first.and_then(|first| plans().enumerate().find(|(_, plan)| of(plan) != of(first)));
+    let Some((at, plan)) = other else { return Ok(()) };
     let key = format!("deploy.{}_cores", deploy::DRIVERS);
     Err(Refusals(vec![Refusal {
         place: plan.place(&key).to_owned(),
         key: barograph_spec::key_of_load(at, &key),
-        value: format!("{:?}", of(&loads[at]).to_string()),
-        allowed: format!(
-            "{:?}, as for the first load: drivers that are units drive all loads",
-            first.to_string()
-        ),
+        value: format!("{:?}", of(plan).unwrap_or_default()),
+        allowed: "the same for every load: drivers that are units drive all of them".to_owned(),
         remedy: "move it above [[loads]], or set driver.place = \"own\"".to_owned(),
     }]))
 }

@@ -221,3 +221,21 @@ fn a_trace_beside_another_load_starts_what_it_says() {
         std::fs::remove_dir_all(&kept.dir).unwrap();
     }
 }
+
+#[test]
+fn drivers_that_are_units_have_the_same_cores_for_every_load() {
+    let root = tempfile::tempdir().unwrap();
+    let refused = |sets: &[&str]| {
+        let ground = SimulatedHost::default();
+        let workloads = vec![there(&ground, None), there(&ground, None)];
+        checked_all(root.path(), (TWO, sets), workloads).err().map(|why| why.to_string())
+    };
+    let apart = ["driver.place=unit", "loads[1].deploy.driver_cores=0"];
+    assert_eq!(
+        refused(&apart).unwrap(),
+        "--set: `loads[1].deploy.driver_cores` = \"0\"\n  allowed: the same for every load: drivers that are units drive all \
+         of them\n  to do:   move it above [[loads]], or set driver.place = \"own\""
+    );
+    assert_eq!(refused(&["driver.place=unit", "deploy.driver_cores=0"]), None);
+    assert_eq!(refused(&apart[1..]), None);
+}
