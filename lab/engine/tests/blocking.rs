@@ -1,5 +1,5 @@
 //! Users that block: each has a thread, their operations overlap, times are those of the thread, files those
-//! of the process.
+//! of the process, cores those of the settings.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -12,6 +12,7 @@ use barograph_engine::{BlockingFactory, BlockingUser, OpContext, Settings, runna
 use barograph_model::{
     Behaviour, Behaviours, CounterId, Nanos, NextOp, OpId, Outcome, Pace, TimeLimits, UserId,
 };
+use rustix::thread::{CpuSet, sched_getaffinity};
 
 const USERS: usize = 3;
 
@@ -157,4 +158,45 @@ fn threads_do_exactly_the_operations_of_a_load() {
         assert_eq!((ended, done.load(Ordering::Relaxed)), (operations, operations));
         assert!(load.first_start().unwrap() <= load.last_end().unwrap());
     }
+}
+
+/// A user that notes the cores that its thread may run on.
+struct CoreUser(Arc<Mutex<Vec<CpuSet>>>);
+
+impl BlockingFactory for CoreUser {
+    type User = CoreUser;
+
+    fn user(&self, _: UserId) -> CoreUser {
+        CoreUser(Arc::clone(&self.0))
+    }
+}
+
+impl BlockingUser for CoreUser {
+    fn act(&mut self, _: OpId, _: &mut OpContext) -> Outcome {
+        self.0.lock().unwrap().push(sched_getaffinity(None).unwrap());
+        Outcome::Good
+    }
+}
+
+#[test]
+fn workers_run_on_the_cores_of_the_settings() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let all = sched_getaffinity(None).unwrap();
+    let first = (0..CpuSet::MAX_CPU).find(|core| all.is_set(*core)).unwrap();
+    let mut only = CpuSet::new();
+    only.set(first);
+    for (cores, expected) in [(vec![], all), (vec![first], only)] {
+        let seen = Arc::<Mutex<Vec<_>>>::default();
+        let shared = Arc::clone(&seen);
+        let load = runnable_threads(move || CoreUser(Arc::clone(&shared)));
+        let mut load = load.start(&Settings { cores, ..settings() }).unwrap();
+        runtime.block_on(async {
+            load.limit(10).unwrap();
+            load.ramp(USERS as u32, Nanos::ZERO).await.unwrap();
+            while load.next().await.unwrap().is_some() {}
+        });
+        let seen = seen.lock().unwrap();
+        assert!(seen.len() == 10 && seen.iter().all(|set| *set == expected));
+    }
+    assert!(sched_getaffinity(None).unwrap() == all, "this thread is as it was");
 }
