@@ -62,6 +62,9 @@ pub enum AddressError {
     /// An invalid database.
     #[error("the database `{0}` is no number")]
     Database(String),
+    /// The same store twice.
+    #[error("the store {0} stands twice")]
+    Twice(String),
     /// A socket without a path from the root.
     #[error("the path of a socket begins with /")]
     Path,
@@ -90,7 +93,11 @@ impl Address {
             "" => 0,
             text => text.parse().map_err(|_| AddressError::Database(text.to_owned()))?,
         };
-        let hosts = hosts.split(',').map(host).collect::<Result<_, _>>()?;
+        let hosts: Vec<Host> = hosts.split(',').map(host).collect::<Result<_, _>>()?;
+        // Keys are spread over the stores, and a store named twice would be counted as two.
+        if let Some((_, twice)) = hosts.iter().enumerate().find(|(at, host)| hosts[..*at].contains(host)) {
+            return Err(AddressError::Twice(twice.to_string()));
+        }
         Ok(Address { hosts, tls, login, database })
     }
 
@@ -195,6 +202,8 @@ mod tests {
         assert_eq!(why("h:0"), "the port `0` is no number from 1 to 65535");
         assert_eq!(why(""), "a host without a name");
         assert_eq!(why("a,,b"), "a host without a name");
+        assert_eq!(why("a:7,b,a:7"), "the store a:7 stands twice");
+        assert_eq!(why("h,h:6379"), "the store h:6379 stands twice");
         assert_eq!(why("h/x"), "the database `x` is no number");
         assert_eq!(why("unix://x"), "the path of a socket begins with /");
     }
