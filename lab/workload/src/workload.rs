@@ -271,7 +271,8 @@ pub struct FailureReason {
 impl fmt::Display for FailureReason {
     /// Formats as in `Home refused: status 503 (12 times; it began: Service Unavailable)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}: {} ({} times", self.operation, self.outcome, self.why, count(self.count))?;
+        let times = if self.count == 1 { "once".to_owned() } else { format!("{} times", count(self.count)) };
+        write!(f, "{} {}: {} ({times}", self.operation, self.outcome, self.why)?;
         if !self.answer.is_empty() {
             write!(f, "; it began: {}", self.answer)?;
         }

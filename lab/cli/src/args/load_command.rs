@@ -209,8 +209,10 @@ fn own_arguments(command: &dyn LoadCommand, name: &str, own: &ArgMatches) -> Res
     for (workload, other) in others.filter(|(_, other)| other.get_name() == name) {
         let is_typed = |arg: &&Arg| own.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
         if let Some(arg) = other.get_arguments().filter(|arg| !has(arg.get_id())).find(is_typed) {
-            let why = format!("{arg} is an argument of --workload {workload}\n");
-            return Err(Error::raw(ErrorKind::ArgumentConflict, why));
+            let why = format!("{arg} is an argument of --workload {workload}");
+            // The usage of this command; without it that of the program would follow.
+            let mut shown = command.arguments().bin_name(format!("barograph {name}"));
+            return Err(shown.error(ErrorKind::ArgumentConflict, why));
         }
     }
     Ok(())
@@ -295,6 +297,7 @@ mod tests {
         }
         let why = typed("--workload store --warehouses 2").err().unwrap();
         assert!(why.contains("--warehouses <N> is an argument of --workload order-entry"), "{why}");
+        assert!(why.contains("Usage: barograph sql "), "{why}");
         assert!(typed("--workload kv").err().unwrap().contains("order-entry, store, brokerage"));
     }
 }

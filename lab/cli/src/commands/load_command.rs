@@ -6,6 +6,8 @@
 mod plan;
 mod summary;
 
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,6 +39,9 @@ pub(crate) fn run(typed: &TypedLoadCommand) -> CommandResult {
         return Ok(ExitCode::Fine);
     }
     let load = typed.command.load(&typed.own, &args.options())?;
+    if let Some(file) = report_file(typed) {
+        try_to_write(&file).map_err(|why| cannot_write_report(why, &file))?;
+    }
     let (runs, _removed_at_the_end) = records(typed)?;
     let text = plan::text(typed.workload, args, &load, &runs.display().to_string());
     let plan =
@@ -101,6 +106,24 @@ impl Interrupt {
             }
         });
     }
+}
+
+/// File of the report, if one was asked for.
+fn report_file(typed: &TypedLoadCommand) -> Option<PathBuf> {
+    let file = typed.args.report.as_ref()?.clone();
+    Some(file.unwrap_or_else(|| PathBuf::from(format!("barograph-{}.html", typed.name))))
+}
+
+/// Tries whether a file can be written, and leaves everything as it is.
+fn try_to_write(file: &Path) -> io::Result<()> {
+    let is_new = !file.try_exists()?;
+    File::options().append(true).create(true).open(file)?;
+    if is_new { fs::remove_file(file) } else { Ok(()) }
+}
+
+fn cannot_write_report(why: io::Error, file: &Path) -> CommandFailure {
+    let why = anyhow::Error::new(why).context(format!("write the report `{}`", file.display()));
+    CommandFailure::new(ExitCode::CannotWrite, why)
 }
 
 /// Folder of records: the named one, or a temporary one that is removed at the end.
@@ -217,16 +240,11 @@ fn conclude(
         }
     };
     terminal::result(&result);
-    let report = args
-        .report
-        .as_ref()
-        .map(|file| file.clone().unwrap_or_else(|| PathBuf::from(format!("barograph-{}.html", typed.name))));
+    let report = report_file(typed);
     if let Some(file) = &report {
         let page =
             barograph_report::render_html(&run).map_err(|why| CommandFailure::new(ExitCode::Bug, why))?;
-        std::fs::write(file, page)
-            .with_context(|| format!("write the report `{}`", file.display()))
-            .map_err(cannot)?;
+        fs::write(file, page).map_err(|why| cannot_write_report(why, file))?;
         terminal::say(&format!("report  {}", file.display()));
     }
     if args.keep_record.is_some() {

@@ -103,7 +103,7 @@ impl RunningProgram {
         self.child.id()
     }
 
-    /// Waits until a line on stderr contains `words`, and returns the line.
+    /// Waits until a line on stderr contains `words`, and returns the line. It fails if stderr ends without one.
     pub(crate) fn says(&self, words: &str) -> String {
         let line = |text: &str| text.lines().find(|l| l.contains(words)).map(str::to_owned);
         let deadline = Instant::now() + PATIENCE;
@@ -112,8 +112,9 @@ impl RunningProgram {
             if let Some(line) = line(&text) {
                 return line;
             }
+            let has_ended = self.reader.as_ref().is_some_and(JoinHandle::is_finished);
             let left = deadline.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "it does not say {words:?} but:\n{text}");
+            assert!(!has_ended && !left.is_zero(), "it does not say {words:?} but:\n{text}");
             text = self.err.more.wait_timeout(text, left.min(Duration::from_secs(1))).unwrap().0;
         }
     }

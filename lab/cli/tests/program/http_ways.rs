@@ -146,6 +146,21 @@ fn walk(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
+fn a_report_that_cannot_be_written_is_told_before_the_load() {
+    let place = TestFolders::without_data();
+    let site = site();
+    let url = site.url("/hello");
+    let refused = http(&place, &[&url, "-d", "1s", "--report", "missing/page.html"]);
+    assert_eq!((refused.code, refused.out.as_str()), (Some(8), ""), "{refused:?}");
+    assert!(refused.err.contains("write the report `missing/page.html`"), "{}", refused.err);
+    assert_eq!(site.requests(), 0);
+    fs::write(place.root().join("page.html"), "kept").unwrap();
+    let unreachable = http(&place, &["http://127.0.0.1:1/", "-d", "1s", "--report", "page.html"]);
+    assert_eq!(unreachable.code, Some(3), "{unreachable:?}");
+    assert_eq!(fs::read_to_string(place.root().join("page.html")).unwrap(), "kept");
+}
+
+#[test]
 fn nginx_is_measured_with_a_report_that_opens_in_a_browser() {
     // It listens at both once it listens at one.
     let configuration = "worker_processes 1; events {} http { {temp_paths} access_log off;\n\

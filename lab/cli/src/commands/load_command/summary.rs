@@ -244,9 +244,14 @@ impl Summary {
             let name = if row == 0 { "measures" } else { "" };
             text.push_str(&format!("{name:<16}{}\n", measure.line()));
         }
-        for failures in &self.failures {
+        for (row, failures) in self.failures.iter().enumerate() {
+            let name = if row == 0 { "reasons" } else { "" };
             let line = wrapped(&failures.to_string(), WIDTH - BEGIN.len(), BEGIN);
-            text.push_str(&format!("{BEGIN}{line}\n"));
+            text.push_str(&format!("{name:<16}{line}\n"));
+        }
+        let outside = self.failures.iter().map(|of| of.count).sum::<u64>().saturating_sub(self.whole.errors);
+        if outside > 0 {
+            text.push_str(&format!("{BEGIN}{} of these were outside of this window\n", count(outside)));
         }
         if let Some(pause) = self.failure_pause_s.filter(|pause| *pause > 0.0 && self.whole.errors > 0) {
             let pause = time(pause * 1e3);
@@ -451,6 +456,28 @@ verdict         passed, valid
             summary.failure_pause_s = quiet;
             assert!(!summary.text(REQUEST).contains("paused"));
         }
+    }
+
+    #[test]
+    fn reasons_have_the_failures_of_the_whole_load_and_say_how_many_are_not_of_the_window() {
+        let mut summary = summary();
+        let reason = |why: &str, count| FailureReason {
+            operation: "Get",
+            outcome: "refused",
+            why: why.to_owned(),
+            count,
+            answer: String::new(),
+        };
+        summary.failures = vec![reason("status 500", 89), reason("status 503", 1)];
+        let text = summary.text(REQUEST);
+        let lines = "\nreasons         Get refused: status 500 (89 times)\n                Get refused: status 503 (once)\nverdict ";
+        assert!(text.contains(lines), "{text}");
+        summary.failures[0].count = 1_089;
+        let text = summary.text(REQUEST);
+        assert!(
+            text.contains("(once)\n                1,000 of these were outside of this window\n"),
+            "{text}"
+        );
     }
 
     #[test]
