@@ -191,7 +191,7 @@ impl<'d> Actions<'d> {
         let act = ActionKind::Replace(node.to_owned());
         let acting = self.acting.as_ref().map(|acting| &acting.action);
         if !self.waiting.iter().chain(acting).any(|known| known.act == act) {
-            self.add(ActionPlan { at: now, unit: unit.to_owned(), act, every: None, limit: None });
+            self.add(ActionPlan::of_run(now, unit, act));
         }
     }
 
@@ -420,7 +420,7 @@ mod tests {
     }
 
     fn action(unit: &str, act: ActionKind) -> ActionPlan {
-        ActionPlan { at: Nanos::ZERO, unit: unit.to_owned(), act, every: None, limit: None }
+        ActionPlan::of_run(Nanos::ZERO, unit, act)
     }
 
     #[test]

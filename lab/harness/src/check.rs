@@ -161,42 +161,60 @@ fn key_of_actions(plan: &Plan) -> &'static str {
     if plan.places.contains_key("faults") { "faults" } else { "actions" }
 }
 
-fn no_such_unit(key: &'static str, unit: &str, allowed: String) -> WrongValue {
-    let remedy = "name a part that is deployed, as `barograph check` shows it".to_owned();
-    WrongValue { key, value: format!("{unit:?}"), allowed, remedy }
+/// The refusal of a value of an action, whose key is in its table of the plan.
+fn wrong_action(
+    plan: &Plan,
+    action: &ActionPlan,
+    key: &str,
+    value: String,
+    (allowed, remedy): (String, &str),
+) -> Refusal {
+    let list = key_of_actions(plan);
+    let key = action.index.map_or_else(|| list.to_owned(), |index| format!("{list}[{index}].{key}"));
+    let place = plan.places.get(&key).map_or_else(|| plan.place(list), String::as_str).to_owned();
+    Refusal { place, key, value, allowed, remedy: remedy.to_owned() }
+}
+
+fn no_such_unit(plan: &Plan, action: &ActionPlan, allowed: String) -> Refusal {
+    let remedy = "name a part that is deployed, as `barograph check` shows it";
+    wrong_action(plan, action, "unit", format!("{:?}", action.unit), (allowed, remedy))
 }
 
 /// Actions of a plan on parts that do not exist.
-fn unknown_units<'p>(plan: &Plan, parts: impl Iterator<Item = &'p Part>) -> Vec<WrongValue> {
+fn unknown_units<'p>(plan: &Plan, parts: impl Iterator<Item = &'p Part>) -> Vec<Refusal> {
     let serve: Vec<&Part> = parts.filter(|part| matches!(part.work, PartWork::Service(_))).collect();
     let names: Vec<&str> = serve.iter().map(|part| part.name.as_str()).collect();
     let tiers = scalable(&serve);
-    let key = key_of_actions(plan);
     let wrong = |action: &ActionPlan| match action.act {
         _ if action.act.is_of_all() => None,
-        ActionKind::Scale(count) => unscalable(key, &action.unit, count, &tiers),
+        ActionKind::Scale(count) => unscalable(plan, action, count, &tiers),
         _ if names.contains(&action.unit.as_str()) => None,
-        _ => Some(no_such_unit(key, &action.unit, format!("one of {}", names.join(", ")))),
+        _ => Some(no_such_unit(plan, action, format!("one of {}", names.join(", ")))),
     };
     plan.actions.iter().filter_map(wrong).collect()
 }
 
 /// Why a tier cannot have this number of running nodes.
-fn unscalable(key: &'static str, unit: &str, count: u32, tiers: &BTreeMap<&str, u32>) -> Option<WrongValue> {
+fn unscalable(plan: &Plan, action: &ActionPlan, count: u32, tiers: &BTreeMap<&str, u32>) -> Option<Refusal> {
+    let unit = action.unit.as_str();
     let Some(nodes) = tiers.get(unit) else {
         let several = "several nodes behind a balancer or web server";
         let allowed = match &tiers.keys().copied().collect::<Vec<_>>()[..] {
             [] => format!("no act \"scale\" where no tier has {several}"),
             tiers => format!("a tier of {several} for act \"scale\": {}", tiers.join(", ")),
         };
-        let remedy = "leave it out, or scale a tier that has them".to_owned();
-        return Some(WrongValue { key, value: format!("{unit:?}"), allowed, remedy });
+        let of_plan = (allowed, "leave it out, or scale a tier that has them");
+        return Some(wrong_action(plan, action, "unit", format!("{unit:?}"), of_plan));
     };
-    (count > *nodes).then(|| WrongValue {
-        key,
-        value: format!("scale to {count}"),
-        allowed: format!("1 to {nodes} nodes of {unit}, all of which are deployed when the run begins"),
-        remedy: "deploy more nodes, or lower `count`".to_owned(),
+    (count > *nodes).then(|| {
+        let allowed = format!("1 to {nodes} nodes of {unit}, all of which are deployed when the run begins");
+        wrong_action(
+            plan,
+            action,
+            "count",
+            count.to_string(),
+            (allowed, "deploy more nodes, or lower `count`"),
+        )
     })
 }
 
@@ -328,7 +346,7 @@ impl<'a> PlanCheck<'a> {
         let key = key_of_actions(&self.plan);
         let Some(topology) = self.topology() else {
             let allowed = format!("no {key} for a target that is there already");
-            return self.refuse(no_such_unit(key, &first.unit, allowed));
+            return self.refusals.push(no_such_unit(&self.plan, first, allowed));
         };
         let carried = |act: &ActionKind| {
             let moves = matches!(act, ActionKind::Move | ActionKind::MoveWithDisk);
@@ -338,13 +356,12 @@ impl<'a> PlanCheck<'a> {
             && deploy::shares_files(&topology)
         {
             let name = action.act.name();
-            self.refuse(WrongValue {
-                key,
-                value: format!("{name:?}"),
-                allowed: "moves and snapshots of hosts that share no folder of this machine; parts of this plan use one"
-                    .to_owned(),
-                remedy: format!("leave `{name}` out, or deploy without shared files: no driver as a unit, stores over the network"),
-            });
+            let allowed = "moves and snapshots of hosts that share no folder of this machine; parts of this plan use one";
+            let remedy = format!(
+                "leave `{name}` out, or deploy without shared files: no driver as a unit, stores over the network"
+            );
+            let of_plan = (allowed.to_owned(), &remedy[..]);
+            self.refusals.push(wrong_action(&self.plan, action, "act", format!("{name:?}"), of_plan));
         }
         let load = barograph_spec::estimate(&self.plan);
         for action in actions.iter().filter(|action| action.at >= load) {
@@ -353,7 +370,7 @@ impl<'a> PlanCheck<'a> {
         }
         // Where several loads deploy, the part may belong to another load.
         if self.plan.letter.is_none() {
-            unknown_units(&self.plan, topology.parts.iter()).into_iter().for_each(|wrong| self.refuse(wrong));
+            self.refusals.extend(unknown_units(&self.plan, topology.parts.iter()));
         }
     }
 
@@ -404,7 +421,7 @@ impl<'a> PlanCheck<'a> {
         if !self.plan.driver.realtime {
             return;
         }
-        let is_apart = deploy::drivers_apart(&self.plan) > 0;
+        let is_apart = self.plan.driver_units() > 0;
         if let Some(why_not) = no_realtime(is_apart, realtime_is_permitted()) {
             self.plan.driver.realtime = false;
             self.notes.push(format!("the driver is not scheduled in real time: {why_not}"));

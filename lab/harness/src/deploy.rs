@@ -15,8 +15,7 @@ pub(crate) use deployment::{Deployment, PauseAction, StartedPart};
 pub use stored::outlook;
 
 pub(crate) use drivers::{
-    TIER as DRIVERS, cores_of_own as cores_of_own_driver, count as drivers_apart, parts as drivers,
-    waiting as waiting_drivers,
+    TIER as DRIVERS, cores_of_own as cores_of_own_driver, parts as drivers, waiting as waiting_drivers,
 };
 pub use planned::{PlannedApplication, outline, plan_of_all, planned};
 pub(crate) use planned::{application_of, topology_of};
@@ -267,7 +266,7 @@ fn make_files(common: &Path, topology: &Topology) -> Result<(), HarnessError> {
 
 /// Writes the token of drivers that are units; `None` without such drivers.
 fn make_token(run: &Run<'_>, common: &Path) -> Result<Option<Token>, HarnessError> {
-    if drivers::count(&run.plan) == 0 {
+    if run.plan.driver_units() == 0 {
         return Ok(None);
     }
     let path = common.join(drivers::TOKEN);

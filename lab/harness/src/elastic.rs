@@ -130,13 +130,7 @@ impl<'d> Elastic<'d> {
             ScaledBy::Load => self.course.level(to.as_secs_f64()) / f64::from(ready.max(1)),
         };
         let wanted = rule.scaler.nodes(to.as_secs_f64(), ready, value);
-        (wanted != ready).then(|| ActionPlan {
-            at: to,
-            unit: self.tier.clone(),
-            act: ActionKind::Scale(wanted),
-            every: None,
-            limit: None,
-        })
+        (wanted != ready).then(|| ActionPlan::of_run(to, &self.tier, ActionKind::Scale(wanted)))
     }
 }
 

@@ -196,17 +196,18 @@ impl Probes {
         outside::host_use(self.last.host.cores, &host, own, &parts, &self.apart)
     }
 
-    /// Formats the cores in use in the latest interval: driver, application.
+    /// Formats the cores in use in the latest interval, of application, driver and host as far as they are
+    /// known: a run without nodes of an application has none of it.
     pub(crate) fn rows_to_line(rows: &[ProbeRow]) -> String {
-        let cores = |subject: &str| {
-            rows.iter().find(|r| r.subject == subject).and_then(ProbeRow::cores).unwrap_or(0.0)
-        };
-        format!(
-            "cores: application {:.2}, driver {:.2}, host {:.2}",
-            cores("app"),
-            cores("driver"),
-            cores("host")
-        )
+        let used = [("app", "application"), ("driver", "driver"), ("host", "host")];
+        let used = used.into_iter().filter_map(|(subject, name)| {
+            let cores = rows.iter().find(|row| row.subject == subject)?.cores()?;
+            Some(format!("{name} {cores:.2}"))
+        });
+        match &used.collect::<Vec<_>>()[..] {
+            [] => "cores unknown".to_owned(),
+            used => format!("cores: {}", used.join(", ")),
+        }
     }
 }
 
@@ -329,6 +330,19 @@ mod tests {
         let seen = [on("net:[1]", "lb-1", 10), on("net:[2]", "lb-2", 11), on("net:[1]", "lb-1", 12)];
         assert_eq!(several(seen.into_iter()), [("lb-1".to_owned(), 10)]);
         assert!(several([on("net:[1]", "a", 1), on("net:[2]", "b", 2)].into_iter()).is_empty());
+    }
+
+    #[test]
+    fn cores_are_told_of_what_is_known() {
+        let row = |subject: &str, cores| {
+            let subject = subject.to_owned();
+            ProbeRow { subject, cpu_user_cores: cores, ..ProbeRow::default() }
+        };
+        let of = |rows: &[ProbeRow]| Probes::rows_to_line(rows);
+        let all = [row("host", Some(1.5)), row("driver", Some(0.25)), row("app", Some(1.0))];
+        assert_eq!(of(&all), "cores: application 1.00, driver 0.25, host 1.50");
+        assert_eq!(of(&[row("host", Some(1.5)), row("driver", None)]), "cores: host 1.50");
+        assert_eq!(of(&[]), "cores unknown");
     }
 
     #[test]

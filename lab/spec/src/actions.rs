@@ -44,6 +44,16 @@ pub struct ActionPlan {
     pub every: Option<Nanos>,
     /// Longest duration within which the run passes; `None` if the action is not judged.
     pub limit: Option<Nanos>,
+    /// Index of its table in the plan's list; `None` for an action of the run itself.
+    pub index: Option<usize>,
+}
+
+impl ActionPlan {
+    /// An action of the run itself, done once and not judged.
+    #[must_use]
+    pub fn of_run(at: Nanos, unit: &str, act: ActionKind) -> Self {
+        ActionPlan { at, unit: unit.to_owned(), act, every: None, limit: None, index: None }
+    }
 }
 
 /// Kind of an action.
@@ -125,6 +135,15 @@ const PLAIN: [ActionKind; 15] = [
 
 /// Acts with keys of their own; `cpus` and `memory` resize one limit.
 const KEYED: [&str; 8] = ["delay", "resize", "cpus", "memory", "scale", "snapshot", "restore", "clone"];
+
+/// Keys of single acts, each with the acts that have it.
+const OF_ACTS: [(&str, &[&str]); 5] = [
+    ("delay_ms", &["delay"]),
+    ("cpus", &["resize", "cpus"]),
+    ("memory_mib", &["resize", "memory"]),
+    ("count", &["scale"]),
+    ("name", &["snapshot", "restore", "clone"]),
+];
 
 impl ActionKind {
     /// The ability of a platform needed for it.
@@ -233,7 +252,8 @@ pub(crate) fn actions(
     let mut kept = Vec::new();
     for at in 0..count {
         let prefix = format!("{list}[{at}]");
-        let (action, table) = action(g, &prefix)?;
+        let Some((action, table)) = action(g, &prefix) else { continue };
+        let action = ActionPlan { index: Some(at), ..action };
         if let (Some(needs), Some(deploy)) = (action.act.needs(), deploy)
             && !catalogue.is_able(deploy, needs)
         {
@@ -248,7 +268,7 @@ pub(crate) fn actions(
         g.keep(LIST, Value::Array(kept));
     }
     all.sort_by_key(|action| action.at);
-    Some(all)
+    (all.len() == count).then_some(all)
 }
 
 fn action(g: &mut SettingsReader, prefix: &str) -> Option<(ActionPlan, Table)> {
@@ -258,7 +278,14 @@ fn action(g: &mut SettingsReader, prefix: &str) -> Option<(ActionPlan, Table)> {
     let name = g.listed_word(&key("act"), &words);
     let of_all = PLAIN.iter().any(|act| act.is_of_all() && name.as_deref() == Some(act.name()));
     let unit = if of_all { Some(String::new()) } else { g.listed_word(&key("unit"), &[]) };
-    let act = act(g, prefix, name.as_deref().unwrap_or_default());
+    let act = match &name {
+        Some(name) => act(g, prefix, name),
+        None => {
+            // Keys of an unknown act are those of any.
+            OF_ACTS.iter().for_each(|(of_act, _)| g.leave(&key(of_act)));
+            None
+        }
+    };
     let every = every(g, &key("every_s"));
     let limit = g.seconds(&key("limit_s"), LONGEST_S, Nanos::ZERO);
     let (at, unit, act, every, limit) = (at?, unit?, act?, every?, limit?);
@@ -284,7 +311,7 @@ fn action(g: &mut SettingsReader, prefix: &str) -> Option<(ActionPlan, Table)> {
         }
         _ => {}
     }
-    Some((ActionPlan { at, unit, act, every, limit }, table))
+    Some((ActionPlan { every, limit, ..ActionPlan::of_run(at, &unit, act) }, table))
 }
 
 /// Reads the time from one begin of an action to the next; 0 for an action that is done once.
@@ -304,13 +331,7 @@ fn every(g: &mut SettingsReader, key: &str) -> Option<Option<Nanos>> {
 /// The act of this name with its keys; keys of other acts are refused.
 fn act(g: &mut SettingsReader, prefix: &str, name: &str) -> Option<ActionKind> {
     let key = |name: &str| format!("{prefix}.{name}");
-    for (of_act, acts) in [
-        ("delay_ms", &["delay"][..]),
-        ("cpus", &["resize", "cpus"]),
-        ("memory_mib", &["resize", "memory"]),
-        ("count", &["scale"]),
-        ("name", &["snapshot", "restore", "clone"]),
-    ] {
+    for (of_act, acts) in OF_ACTS {
         let condition: Vec<String> = acts.iter().map(|act| format!("act = {act:?}")).collect();
         g.only_with(&key(of_act), acts.contains(&name), &condition.join(" or "));
     }

@@ -229,6 +229,12 @@ fn links(plan: &Plan) -> Option<String> {
 /// The limits of the parts of a load, and of drivers.
 fn limits(plan: &Plan) -> impl Iterator<Item = String> {
     plan.deploy.limits.iter().filter_map(|limits| {
+        if limits.tier == DRIVER && plan.driver_units() == 0 {
+            // Only its cores are limited.
+            let of = if plan.load.is_empty() { String::new() } else { format!(" of {}", plan.load) };
+            let cores = (!limits.cores.is_all()).then_some(&limits.cores);
+            return cores.map(|cores| format!("limits    the driver{of}: on cores {cores}"));
+        }
         let parts = match plan.letter.filter(|_| limits.tier != DRIVER) {
             Some(_) => format!("{}-{}", plan.load, limits.tier),
             None => limits.tier.to_owned(),

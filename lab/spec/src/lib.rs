@@ -11,6 +11,7 @@ mod cluster;
 mod cores;
 mod demand;
 mod deploy;
+mod drivers;
 mod durations;
 mod effect;
 mod elasticity;

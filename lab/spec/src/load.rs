@@ -166,12 +166,16 @@ fn of_unit<T>(
     let mut found = None;
     for unit in [LoadUnit::Users, LoadUnit::PerSecond, LoadUnit::Scale] {
         let key = format!("load.{prefix}{}", level_name(unit));
-        let condition = match unit {
-            LoadUnit::Scale => "[[loads]]".to_owned(),
-            unit => format!("load.unit = \"{}\"", level_name(unit)),
-        };
-        let belongs = if unit == LoadUnit::Scale { shape.unit == Some(unit) } else { shape.counts(unit) };
-        g.only_with(&key, belongs, &condition);
+        match (unit, shape.unit) {
+            (LoadUnit::Scale, of_plan) => g.only_with(&key, of_plan == Some(unit), "[[loads]]"),
+            (_, Some(LoadUnit::Scale)) => {
+                let scale = format!("load.{prefix}scale");
+                let allowed =
+                    format!("left out with several loads: {scale} is in percent of the level of each");
+                g.foreign(&key, &allowed, &format!("set {scale}, or leave it out"));
+            }
+            _ => g.only_with(&key, shape.counts(unit), &format!("load.unit = \"{}\"", level_name(unit))),
+        }
         let value = read(g, &key, unit);
         if shape.unit == Some(unit) {
             found = value;

@@ -13,14 +13,14 @@ use crate::effect::CORES_OF_DRIVERS;
 use crate::load::LoadPlan;
 use crate::plan::{self, Plan};
 use crate::settings_reader::SettingsReader;
-use crate::tiles::TileLoadPlan;
+use crate::tiles::{TileLoadPlan, TilePlan};
 use crate::{Refusal, Refusals, load, tiles};
 
 /// The list.
 pub(crate) const LIST: &str = "loads";
 
 /// Most loads of one run.
-const MOST: usize = 64;
+pub(crate) const MOST: usize = 64;
 
 /// Most loads of one run that deploy: the names of their hosts differ by a letter.
 const MOST_DEPLOYED: usize = 26;
@@ -141,26 +141,27 @@ pub(crate) fn read(
         // After the plan: its resolved form reads back as a plan of its own, which has no name.
         let called = each.label("name", "letters, digits and hyphens").flatten();
         let called = called.or_else(|| plan.as_ref().map(|plan| plan.workload.clone())).unwrap_or_default();
-        name_of_load(&mut each, &called, &mut names);
         let tile = tiles::of_element(&mut each, &called);
+        name_of_load(&mut each, (&called, tile.as_ref()), &mut names);
         if let Some(plan) = plan {
             texts.push(table(&each, &called));
             loads.push(Plan { load: called, letter: letter(&deployed, at), tile, ..plan });
         }
         // Unknown keys are refused as such, and known ones that belong outside only once.
         misplaced.retain(|refusal| each.known().contains_key(&refusal.key[prefix.len() + 1..]));
-        let known = each.known().clone();
+        let (known, foreign) = (each.known().clone(), each.foreign_keys().clone());
         outer.known_to(known.keys().filter(|key| is_its_own(key)), (&prefix, &given));
         let found = each.finish().into_iter();
         let found = found.filter(|refusal| !(is_of_run(&refusal.key) && known.contains_key(&refusal.key)));
-        let found = found.map(|refusal| of_element(refusal, &prefix, &given));
+        let found = found.map(|refusal| of_element(refusal, (&prefix, &foreign), &given));
         let twice = |refusal: &Refusal| misplaced.iter().any(|other| other.key == refusal.key);
         refusals.extend(found.filter(|refusal| !twice(refusal)).collect::<Vec<_>>());
         refusals.extend(misplaced);
     }
     refusals.extend(outer.unused(&given));
     let shared = shared(&given, catalogue, name);
-    if let Some(shape) = &shape {
+    // Without its refused loads a list has other tiles and strategies than the plan.
+    if let Some(shape) = shape.as_ref().filter(|_| loads.len() == count) {
         check_together(&mut whole, shape, &mut loads);
     }
     if deployed.len() > MOST_DEPLOYED {
@@ -251,12 +252,19 @@ fn spans(d: &Durations) -> [(&'static str, Nanos); 7] {
 }
 
 /// Refuses a name that is unfit for a folder, or taken by another load.
-fn name_of_load(each: &mut SettingsReader, name: &str, names: &mut BTreeSet<String>) {
+fn name_of_load(
+    each: &mut SettingsReader,
+    (name, tile): (&str, Option<&TilePlan>),
+    names: &mut BTreeSet<String>,
+) {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    let allowed = "up to 64 letters, digits and hyphens, and no other load of this name";
     let is_plain = name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(plain);
     if !is_plain || name.len() > LONGEST_NAME || !names.insert(name.to_lowercase()) {
-        each.refuse("name", format!("{name:?}"), allowed, "give each load a `name` of its own");
+        // The number of a tile was added to the name in the plan.
+        let given = tile.map_or(name, |tile| &tile.member);
+        let most = LONGEST_NAME - (name.len() - given.len());
+        let allowed = format!("up to {most} letters, digits and hyphens, and no other load of this name");
+        each.refuse("name", format!("{given:?}"), &allowed, "give each load a `name` of its own");
     }
 }
 
@@ -297,13 +305,21 @@ fn shared(given: &SettingsReader, catalogue: Catalogue<'_>, name: &str) -> Strin
     text
 }
 
-/// A refusal of a key that stands in a table of the list.
-fn of_element(refusal: Refusal, prefix: &str, given: &SettingsReader) -> Refusal {
+/// A refusal of a key that stands in a table of the list, or of one outside that other loads may have.
+fn of_element(
+    refusal: Refusal,
+    (prefix, foreign): (&str, &BTreeSet<String>),
+    given: &SettingsReader,
+) -> Refusal {
     let inside = format!("{prefix}.{}", refusal.key);
-    match given.stands(&inside) {
-        true => Refusal { key: inside, ..refusal },
-        false => refusal,
+    if given.stands(&inside) {
+        return Refusal { key: inside, ..refusal };
     }
+    if OF_A_LOAD.contains(&refusal.key.as_str()) && foreign.contains(&refusal.key) {
+        let remedy = format!("give it to single loads, as in `{LIST}[0].{}`", refusal.key);
+        return Refusal { remedy, ..refusal };
+    }
+    refusal
 }
 
 /// Each refusal once: keys outside of the list are read for every load.

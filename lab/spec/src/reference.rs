@@ -1,6 +1,6 @@
 //! Reference rates of a tile, by which a run of tiles is scored.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use barograph_model::Refusal;
 
@@ -23,6 +23,8 @@ pub struct Reference {
     /// Completed operations per hour by the act of an action, for the whole run; empty for a score of the
     /// applications alone.
     pub operations: BTreeMap<String, f64>,
+    /// Position of each key and table, such as `rates.shop` and `rates.shop.of`.
+    pub places: BTreeMap<String, String>,
 }
 
 /// Rate of a load of the reference.
@@ -39,7 +41,7 @@ pub fn reference(name: &str, text: &str) -> Result<Reference, Vec<Refusal>> {
     let mut given = SettingsReader::parse(name, text, &[]).map_err(|refused| refused.0)?;
     let about = given.word("about", &[], "");
     let mut rates = BTreeMap::new();
-    for load in tables_below(&given, "rates") {
+    for load in given.tables_below("rates") {
         let key = format!("rates.{load}");
         let of = given.word(&format!("{key}.of"), &[], DEFAULT);
         let rate = needed(&mut given, &format!("{key}.rate"), "give the load its rate");
@@ -56,22 +58,22 @@ pub fn reference(name: &str, text: &str) -> Result<Reference, Vec<Refusal>> {
         );
     }
     let mut operations = BTreeMap::new();
-    for act in tables_below(&given, "operations") {
+    let acts = given.tables_below("operations");
+    if acts.is_empty() && given.has_table("operations") {
+        let allowed = "a table of rates by act, as in [operations.restart]";
+        given.refuse("operations", "nothing", allowed, "give each operation its rate, or remove the table");
+    }
+    for act in acts {
         let key = format!("operations.{act}.per_hour");
         if let Some(rate) = needed(&mut given, &key, "give the operation its rate") {
             operations.insert(act, rate);
         }
     }
+    let places = given.places_of_all();
     match (about, given.finish()) {
-        (Some(about), refusals) if refusals.is_empty() => Ok(Reference { about, rates, operations }),
+        (Some(about), refusals) if refusals.is_empty() => Ok(Reference { about, rates, operations, places }),
         (_, refusals) => Err(refusals),
     }
-}
-
-/// Names of the tables below a table.
-fn tables_below(given: &SettingsReader, table: &str) -> BTreeSet<String> {
-    let name = |key: String| key.split('.').next().unwrap_or_default().to_owned();
-    given.keys_below(table).into_iter().map(name).collect()
 }
 
 /// Reads a rate that must be given.
@@ -79,7 +81,7 @@ fn needed(given: &mut SettingsReader, key: &str, remedy: &str) -> Option<f64> {
     if !given.stands(key) {
         given.refuse(key, "nothing", "a number above 0", remedy);
     }
-    given.fraction(key, LEAST..=MOST, 1.0)
+    given.listed_fraction(key, LEAST..=MOST)
 }
 
 #[cfg(test)]
@@ -101,6 +103,8 @@ mod tests {
         let rates = [("shop", rate("throughput", 20.0)), ("till", rate("orders", 0.5))];
         assert_eq!(read.rates, rates.map(|(load, rate)| (load.to_owned(), rate)).into());
         assert!(read.operations.is_empty());
+        let place = |key: &str| read.places.get(key).map(String::as_str);
+        assert_eq!((place("rates.till"), place("rates.till.of")), (Some("r.toml:4"), Some("r.toml:5")));
     }
 
     #[test]
@@ -120,6 +124,9 @@ mod tests {
         assert_eq!(refused("[rates\n")[0].0, "r.toml:1");
         let operation = |of: &str| refused(&format!("[rates.shop]\nrate = 1\n[operations.move]\n{of}\n"));
         assert_eq!(operation("per_hour = 0"), of("r.toml:4", "operations.move.per_hour"));
-        assert_eq!(operation("rate = 1")[0].1, "operations.move.per_hour");
+        assert_eq!(operation("rate = 1")[0], of("r.toml:3", "operations.move.per_hour")[0]);
+        assert_eq!(operation(""), of("r.toml:3", "operations.move.per_hour"));
+        assert_eq!(refused("[rates.shop]\nrate = 1\n[rates.till]\n"), of("r.toml:3", "rates.till.rate"));
+        assert_eq!(refused("[operations]\n[rates.shop]\nrate = 1\n"), of("r.toml:1", "operations"));
     }
 }

@@ -54,6 +54,9 @@ pub struct SettingsReader {
     only_with: Option<String>,
     resolved: BTreeMap<String, Value>,
     places: BTreeMap<String, String>,
+    /// Position of each table, and of each table of a list, whose key is `list[0]` and so on; that of an
+    /// element itself is under the empty key.
+    headers: BTreeMap<String, String>,
     refusals: Vec<Refusal>,
 }
 
@@ -108,12 +111,17 @@ impl SettingsReader {
     /// own name.
     fn insert(&mut self, source: Source<'_>, path: String, value: &DeValue<'_>, place: String) {
         match value {
-            DeValue::Table(inner) => self.flatten(source, &path, inner),
+            DeValue::Table(inner) => {
+                self.flatten(source, &path, inner);
+                self.headers.insert(path, place);
+            }
             DeValue::Array(items) => {
-                let inner = items.iter().filter_map(|item| item.get_ref().as_table());
+                let inner = items.iter().filter_map(|item| Some((item.span(), item.get_ref().as_table()?)));
                 let tables = inner.clone().count();
-                for (at, table) in inner.enumerate() {
-                    self.flatten(source, &format!("{path}[{at}]"), table);
+                for (at, (span, table)) in inner.enumerate() {
+                    let element = format!("{path}[{at}]");
+                    self.flatten(source, &element, table);
+                    self.headers.insert(element, source.place(&self.name, span.start));
                 }
                 let tables = (tables == items.len()).then_some(tables);
                 self.found.insert(path, GivenValue { value: plain(value), tables, place });
@@ -138,6 +146,7 @@ impl SettingsReader {
             only_with: None,
             resolved: BTreeMap::new(),
             places: BTreeMap::new(),
+            headers: BTreeMap::new(),
             refusals: Vec::new(),
         }
     }
@@ -199,15 +208,18 @@ impl SettingsReader {
     /// Refuses `key`, and everything below it, unless it belongs to a plan like this one. Otherwise it is
     /// left out of the resolved plan.
     pub fn only_with(&mut self, key: &str, belongs: bool, condition: &str) {
-        if belongs {
-            return;
+        if !belongs {
+            let remedy = format!("leave `{key}` out, or set {condition}");
+            self.foreign(key, &format!("only with {condition}"), &remedy);
         }
+    }
+
+    /// Refuses `key`, and everything below it, and leaves it out of the resolved plan.
+    pub(crate) fn foreign(&mut self, key: &str, allowed: &str, remedy: &str) {
         self.foreign.insert(key.to_owned());
         let below = format!("{key}[");
         self.found.retain(|other, _| !other.starts_with(&below));
-        if let Some(found) = self.found.remove(key) {
-            self.refuse_without(key, found, condition);
-        }
+        self.refuse_given(key, allowed, remedy);
     }
 
     fn refuse_without(&mut self, key: &str, found: GivenValue, condition: &str) {
@@ -255,7 +267,7 @@ impl SettingsReader {
             self.take_foreign(key, known, &condition);
             return Some(None);
         }
-        let allowed = known.allowed.clone();
+        let (allowed, has_default) = (known.allowed.clone(), !known.default.is_empty());
         self.known.insert(key.into(), known);
         let Some(found) = self.found.remove(key) else { return Some(None) };
         match read(&found) {
@@ -264,12 +276,13 @@ impl SettingsReader {
                 Some(Some(value))
             }
             None => {
+                let or = if has_default { ", or leave it out for the default" } else { "" };
                 self.refusals.push(Refusal {
                     place: found.place,
                     key: key.into(),
                     value: found.value.to_string(),
                     allowed,
-                    remedy: format!("give `{key}` such a value, or leave it out for the default"),
+                    remedy: format!("give `{key}` such a value{or}"),
                 });
                 None
             }
@@ -445,9 +458,7 @@ impl SettingsReader {
         if self.only_with.is_some() {
             return;
         }
-        // A key that is missing in a list has the position of the list.
-        let list = key.split('[').next().unwrap_or(key);
-        let place = self.places.get(key).or_else(|| self.places.get(list)).unwrap_or(&self.name).clone();
+        let place = self.place_near(key);
         self.refusals.push(Refusal {
             place,
             key: key.into(),

@@ -1,5 +1,6 @@
 //! Tiles: copies of all loads of a plan, each copy with a number.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use barograph_model::{Level, LoadUnit, Nanos};
@@ -104,6 +105,21 @@ pub(crate) fn multiply(given: &mut SettingsReader, list: &str, catalogue: Catalo
         return true;
     }
     let Some(tiles) = given.number("tiles", 1..=MOST, 1) else { return false };
+    let numbered = (0..given.count_of(list)).map(|at| format!("{list}[{at}].tile"));
+    let numbered: Vec<String> = numbered.filter(|key| given.stands(key)).collect();
+    if let Some(key) = numbered.first() {
+        let allowed = "left out with `tiles`, which copies and numbers all loads";
+        given.refuse_given(key, allowed, "leave one of the two out");
+        return false;
+    }
+    let members = given.count_of(list);
+    if members * tiles as usize > loads::MOST {
+        let most = loads::MOST;
+        let allowed =
+            format!("at most {}: a tile has {members} loads, and a run up to {most}", most / members);
+        given.refuse("tiles", tiles, &allowed, "set fewer tiles");
+        return false;
+    }
     copy(given, list, tiles as usize, catalogue);
     true
 }
@@ -127,7 +143,9 @@ fn copy(given: &mut SettingsReader, list: &str, tiles: usize, catalogue: Catalog
         if let Some(of) = of.map(|of| format!("{OF_LOAD}{of}-{number}")) {
             given.set_at(&format!("{element}.target.url"), &format!("{of:?}"), &place);
         }
-        given.set_at(&format!("{element}.name"), &format!("\"{member}-{number}\""), &place);
+        let name = format!("{element}.name");
+        let place = given.place_of(&name);
+        given.set_at(&name, &format!("{:?}", format!("{member}-{number}")), &place);
         given.set_at(&format!("{element}.tile"), &number.to_string(), &place);
     }
 }
@@ -183,7 +201,12 @@ pub(crate) fn of_element(each: &mut SettingsReader, name: &str) -> Option<TilePl
 /// Refuses settings for tiles in a plan without tiles; otherwise each load learns their number, and the
 /// positions of the keys of the run.
 pub(crate) fn check(whole: &mut SettingsReader, shape: &TileLoadPlan, loads: &mut [Plan]) {
-    let tiles = loads.iter().filter_map(|load| Some(load.tile.as_ref()?.number)).max();
+    let numbers: BTreeSet<u32> = loads.iter().filter_map(|load| Some(load.tile.as_ref()?.number)).collect();
+    let tiles = numbers.last().copied();
+    if let Some(missing) = (1..tiles.unwrap_or(1)).find(|number| !numbers.contains(number)) {
+        let (value, allowed) = (format!("no load of tile {missing}"), "tiles from 1 on, each with a load");
+        whole.refuse(loads::LIST, value, allowed, "number the tiles without a gap");
+    }
     for tile in loads.iter_mut().filter_map(|load| load.tile.as_mut()) {
         tile.of = tiles.unwrap_or(1);
     }

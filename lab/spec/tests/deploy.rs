@@ -160,6 +160,27 @@ fn what_does_not_go_together_is_refused_with_its_key() {
 }
 
 #[test]
+fn each_wrong_action_is_refused_at_its_line_and_no_other() {
+    let text = "[[actions]]\nat_s = 1\nunit = \"web-1\"\nact = \"burn\"\ncount = 2\n\
+                [[actions]]\nat_s = 2\nact = \"kill\"\n\
+                [[actions]]\nat_s = 3\nunit = \"web-1\"\nact = \"kill\"\n\
+                [[actions]]\nat_s = -1\nunit = \"web-1\"\nact = \"stop\"\n";
+    let refused = plan(text).unwrap_err().0;
+    let places: Vec<(&str, &str)> = refused.iter().map(|r| (r.place.as_str(), r.key.as_str())).collect();
+    let wrong =
+        [("p.toml:4", "actions[0].act"), ("p.toml:6", "actions[1].unit"), ("p.toml:14", "actions[3].at_s")];
+    assert_eq!(places, wrong);
+    let kept = plan(
+        &text
+            .replace("burn\"\ncount = 2", "kill\"")
+            .replace("2\nact", "2\nunit = \"web-2\"\nact")
+            .replace("-1", "0"),
+    );
+    let indices: Vec<Option<usize>> = kept.unwrap().actions.iter().map(|action| action.index).collect();
+    assert_eq!(indices, [Some(3), Some(0), Some(1), Some(2)], "by time");
+}
+
+#[test]
 fn links_go_with_every_platform_that_has_them() {
     let (_, allowed) = refusal("deploy.link_delay_ms = 5");
     let links =

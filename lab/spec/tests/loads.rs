@@ -89,7 +89,7 @@ fn steps_of_a_path_are_refused_by_their_own_lines() {
     let wrong = PATH.replace("users = 500", "rate = 500").replace("hold_s = 5 ", "hold_s = 2 ");
     assert_eq!(
         refused(&wrong, &[]),
-        "p.toml:4: `load.path[0].users` = nothing\n  allowed: a whole number from 0 to 1000000\n  to do:   give it a \
+        "p.toml:5: `load.path[0].users` = nothing\n  allowed: a whole number from 0 to 1000000\n  to do:   give it a \
          value\np.toml:5: `load.path[0].rate` = 500\n  allowed: only with load.unit = \"rate\"\n  to do:   leave \
          `load.path[0].rate` out, or set load.unit = \"rate\""
     );
@@ -129,7 +129,7 @@ fn a_trace_is_named_and_fixed() {
     assert_eq!((trace.durations.window, trace.durations.ramp), (Nanos::ZERO, Nanos::ZERO));
     assert!(
         refused(RATE, &sets[..1])
-            .starts_with("p.toml: `load.trace` = nothing\n  allowed: a file with an instant")
+            .starts_with("p.toml:1: `load.trace` = nothing\n  allowed: a file with an instant")
     );
     assert_eq!(
         refused(RATE, &[sets[0], sets[1], "load.strategy=search"]),

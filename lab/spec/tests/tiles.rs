@@ -123,6 +123,43 @@ fn settings_of_tiles_without_tiles_are_refused() {
 }
 
 #[test]
+fn tiles_are_numbered_by_the_plan_or_copied() {
+    let numbered = |tiles: [u32; 2]| {
+        let [one, other] = tiles.map(|tile| format!("[[loads]]\nload.users = 4\ntile = {tile}\n"));
+        format!("load.strategy = \"fixed\"\n{one}name = \"a\"\n{other}name = \"b\"\n")
+    };
+    assert_eq!(plan(&numbered([1, 2]), &[]).unwrap().tiles(), Some(2));
+    let gap = ("loads".to_owned(), "tiles from 1 on, each with a load".to_owned());
+    assert_eq!(refused(&numbered([1, 3]), &[]), [gap]);
+    let copied = "left out with `tiles`, which copies and numbers all loads";
+    assert_eq!(refused(&numbered([1, 2]), &["tiles=2"]), [("loads[0].tile".to_owned(), copied.to_owned())]);
+    let many = format!("{TEXT}{}", "[[loads]]\nload.users = 4\n".repeat(3));
+    let most = "at most 12: a tile has 5 loads, and a run up to 64";
+    assert_eq!(refused(&many, &["tiles=13"]), [("tiles".to_owned(), most.to_owned())]);
+}
+
+#[test]
+fn the_name_of_a_load_is_refused_as_it_was_written() {
+    let named = |name: &str| TEXT.replace("name = \"guests\"", &format!("name = {name:?}"));
+    let of = |text: &str| {
+        let refused = plan(text, &[]).unwrap_err().0;
+        (refused[0].place.clone(), refused[0].value.clone(), refused[0].allowed.clone())
+    };
+    let allowed = "up to 62 letters, digits and hyphens, and no other load of this name".to_owned();
+    assert_eq!(of(&named("a b")), ("p.toml:8".to_owned(), "\"a b\"".to_owned(), allowed.clone()));
+    let long = "n".repeat(63);
+    assert_eq!(of(&named(&long)), ("p.toml:8".to_owned(), format!("{long:?}"), allowed));
+    assert!(plan(&named(&long[1..]), &[]).is_ok());
+}
+
+#[test]
+fn a_refused_load_does_not_make_keys_of_tiles_wrong() {
+    let refused = refused(TEXT, &["load.reference=r.toml", "load.stagger_s=3", "loads[0].load.users=0"]);
+    let keys: Vec<&str> = refused.iter().map(|(key, _)| key.as_str()).collect();
+    assert_eq!(keys, ["loads[0].load.users", "loads[2].load.users"]);
+}
+
+#[test]
 fn instances_are_copies_of_the_only_load_of_a_plan() {
     let text = "instances = 3\nseed = 7\n[load]\nstrategy = \"fixed\"\nusers = 4\n";
     let all = plan(text, &[]).unwrap_or_else(|why| panic!("{why}"));

@@ -185,6 +185,29 @@ fn a_typing_error_in_a_table_and_a_long_name_are_told_as_such() {
 }
 
 #[test]
+fn levels_of_one_load_are_refused_outside_with_the_key_to_set() {
+    let told = |set: &str| {
+        let refused = plan(TWO, &[set]).unwrap_err().0;
+        refused.into_iter().map(|r| (r.key, r.remedy)).collect::<Vec<_>>()
+    };
+    let of = |key: &str, remedy: &str| [(key.to_owned(), remedy.to_owned())];
+    assert_eq!(told("load.max_users=5"), of("load.max_users", "set load.max_scale, or leave it out"));
+    let single = "give it to single loads, as in `loads[0].load.users`";
+    assert_eq!(told("load.users=5"), of("load.users", single));
+}
+
+#[test]
+fn cores_of_the_driver_in_this_process_are_told_for_each_load() {
+    let sets = ["load.strategy=fixed", "deploy.driver_cpus=1", "loads[0].deploy.driver_cores=1"];
+    let of = |more: &[&str]| explain(&plan(TWO, &[&sets[..], more].concat()).unwrap());
+    let own = of(&["loads[1].deploy.driver_cores=0"]);
+    assert!(own.contains("limits    the driver of sells: on cores 1\n"), "{own}");
+    assert!(own.contains("on cores 0\n") && !own.contains("CPU time"), "{own}");
+    let units = of(&["loads[1].deploy.driver_cores=1", "driver.place=unit"]);
+    assert!(units.contains("limits    each part of driver: CPU time of 1 cores, on cores 1\n"), "{units}");
+}
+
+#[test]
 fn each_load_that_deploys_has_the_keys_of_deployments_and_a_letter() {
     let two = "deploy.web_cpus = 2\n[[loads]]\nname = \"a\"\n[[loads]]\nname = \"b\"\ndeploy.web_cpus = 1\n";
     let all = plan(two, &["load.strategy=fixed"]).unwrap_or_else(|why| panic!("{why}"));

@@ -1,11 +1,11 @@
 //! Notes on keys and actions that depend on the platform. A study may change `platform` alone, so a key that
 //! matters only on another platform is not refused; the note says that it has no effect here.
 
+use barograph_model::{Nanos, Strategy};
 use barograph_spec::{Ability, ActionKind, DataPlan, Plan};
 use barograph_workload::topology::{Part, PartWork};
 
 use super::{PlanCheck, WrongValue};
-use crate::deploy;
 
 /// Whether the application's port is a port of this machine.
 pub(super) fn shares_ports(plan: &Plan) -> bool {
@@ -52,12 +52,17 @@ impl PlanCheck<'_> {
         if plan.deploy.spread_over > 0 && plan.letter.is_none() {
             notes.push("deploy.spread_over does nothing here: one load is on one host".to_owned());
         }
+        let is_fixed = matches!(plan.of_all(), Strategy::Fixed { .. });
+        if plan.stagger > Nanos::ZERO && !is_fixed {
+            let note = "load.stagger_s does nothing here: tiles of a search or a path begin together";
+            notes.push(note.to_owned());
+        }
         let limits = plan.deploy.limits_of("driver");
         let limited = limits.is_some_and(|l| {
             let rate = l.disk_mb_s > 0.0;
             l.cpus > 0.0 || l.memory_mib > 0 || l.disk_mib > 0 || rate
         });
-        let drives_alone = deploy::drivers_apart(plan) == 0;
+        let drives_alone = plan.driver_units() == 0;
         let in_pods = ["deploy.kubernetes_driver_nodes", "deploy.kubernetes_drivers_apart"];
         let has_no_pod = drives_alone && plan.deploy.has(Ability::Pods);
         for key in in_pods.into_iter().filter(|key| has_no_pod && given(key)) {

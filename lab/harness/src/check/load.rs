@@ -9,7 +9,6 @@ use barograph_model::{Arrivals, Behaviours, Level, LoadUnit, Nanos, OpenLoop, Re
 use barograph_spec::{ArrivalsPlan, DEFAULT_MIN_RATE, DEFAULT_MIN_USERS, FEWEST_INTERVALS};
 
 use super::{LoadLimit, PlanCheck, WrongValue};
-use crate::deploy;
 
 /// Highest number of users in a search, if neither plan nor data set a bound.
 const MOST_USERS_LEFT_OPEN: u32 = 100_000;
@@ -108,7 +107,7 @@ impl PlanCheck<'_> {
     pub(super) fn operations(&mut self) {
         let Some(operations) = self.plan.operations else { return };
         let has_more = |behaviours: Behaviours| behaviours.all().len() > 1;
-        let allowed = if deploy::drivers_apart(&self.plan) > 0 {
+        let allowed = if self.plan.driver_units() > 0 {
             "0 with drivers that are units"
         } else if self.open.is_some() && self.workload.behaviours(&self.plan.profile).is_some_and(has_more) {
             "0 with a rate for users that have several activities"

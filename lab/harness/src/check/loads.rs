@@ -31,23 +31,35 @@ pub fn check_all(
     let share = Machine { open_files: machine.open_files / (plan.beside.len() as u64 + 1), ..machine };
     let (mut loads, mut refusals) = (Vec::new(), Vec::new());
     for (at, (plan, workload)) in plan.all().zip(workloads).enumerate() {
-        let of_load = |refusal: Refusal| match several {
-            true => Refusal { key: barograph_spec::key_of_load(at, &refusal.key), ..refusal },
-            false => refusal,
-        };
         match check(plan, workload.as_ref(), share) {
             Ok(checked) => loads.push(CheckedLoad { checked, workload }),
-            Err(refused) => refusals.extend(refused.0.into_iter().map(of_load)),
+            Err(refused) => refusals.extend(refused.0.into_iter().map(|refusal| (at, refusal))),
         }
     }
     if !refusals.is_empty() {
-        return Err(Refusals(refusals));
+        return Err(Refusals(of_loads(&refusals, plan.beside.len() + 1)));
     }
     if several {
         together(&mut loads)?;
     }
     elastic::elastic(&mut loads)?;
     Ok(loads)
+}
+
+/// Refusals of a run of `loads`, each with the index of its load: under the key of that load, or once under a
+/// key outside of the list if all loads have the same.
+fn of_loads(refusals: &[(usize, Refusal)], loads: usize) -> Vec<Refusal> {
+    let mut all: Vec<Refusal> = Vec::new();
+    for (at, refusal) in refusals {
+        let same = refusals.iter().filter(|(_, other)| other == refusal).count();
+        let key =
+            if same == loads { refusal.key.clone() } else { barograph_spec::key_of_load(*at, &refusal.key) };
+        let refusal = Refusal { key, ..refusal.clone() };
+        if !all.contains(&refusal) {
+            all.push(refusal);
+        }
+    }
+    all
 }
 
 /// Checks that concern several loads only.
@@ -114,7 +126,7 @@ fn together(loads: &mut [CheckedLoad]) -> Result<(), Refusals> {
 fn cores_of_drivers(loads: &[CheckedLoad]) -> Result<(), Refusals> {
     let plans = || loads.iter().map(|load| &load.checked.plan);
     let of = |plan: &Plan| plan.deploy.limits_of(deploy::DRIVERS).map(|limits| limits.cores.to_string());
-    let first = plans().next().filter(|plan| deploy::drivers_apart(plan) > 0);
+    let first = plans().next().filter(|plan| plan.driver_units() > 0);
     let other = first.and_then(|first| plans().enumerate().find(|(_, plan)| of(plan) != of(first)));
     let Some((at, plan)) = other else { return Ok(()) };
     let key = format!("deploy.{}_cores", deploy::DRIVERS);
@@ -158,11 +170,7 @@ fn units_of_actions(loads: &[CheckedLoad]) -> Result<(), Refusals> {
     }
     let planned = deploy::planned(loads);
     let wrong = unknown_units(plan, planned.iter().flat_map(|planned| &planned.topology.parts));
-    if wrong.is_empty() {
-        Ok(())
-    } else {
-        Err(Refusals(wrong.into_iter().map(|wrong| wrong.at(plan)).collect()))
-    }
+    if wrong.is_empty() { Ok(()) } else { Err(Refusals(wrong)) }
 }
 
 /// Largest scale that the data, the open files and the unit of a load admit; `None` for a trace, which has no

@@ -35,8 +35,9 @@ pub(super) fn reference(loads: &mut [CheckedLoad]) -> Result<(), Refusals> {
         .map_err(|why| refused(format!("{name:?}"), format!("a file of text that can be read ({why})")))?;
     let reference = barograph_spec::reference(&name, &text).map_err(Refusals)?;
     let actions = &plan_of_all(loads).checked.plan.actions;
-    if let Some((of, allowed)) = wrong(&reference, loads).or_else(|| not_done(&reference, actions)) {
-        return Err(refused(format!("{of:?} of {name}"), allowed));
+    let wrong: Vec<Refusal> = wrong(&reference, loads).chain(not_done(&reference, actions)).collect();
+    if !wrong.is_empty() {
+        return Err(Refusals(wrong));
     }
     let reference = Arc::new(reference);
     for load in loads {
@@ -52,33 +53,41 @@ pub(super) fn read(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// A load of the reference that no tile has, or whose rate its load does not have, with what is allowed.
-fn wrong(reference: &Reference, loads: &[CheckedLoad]) -> Option<(String, String)> {
+/// Refusals of loads of the reference that no tile has, and of rates that a load does not have.
+fn wrong<'a>(reference: &'a Reference, loads: &'a [CheckedLoad]) -> impl Iterator<Item = Refusal> + use<'a> {
     let member = |load: &CheckedLoad| load.checked.plan.tile.as_ref().map(|tile| tile.member.clone());
-    reference.rates.iter().find_map(|(name, rate)| {
+    reference.rates.iter().filter_map(move |(name, rate)| {
+        let key = format!("rates.{name}");
         let Some(load) = loads.iter().find(|load| member(load).as_ref() == Some(name)) else {
-            let mut members: Vec<String> = loads.iter().filter_map(member).collect();
-            members.sort();
-            members.dedup();
+            let members: BTreeSet<String> = loads.iter().filter_map(member).collect();
             let members: Vec<&str> = members.iter().map(String::as_str).collect();
-            return Some((name.clone(), format!("the loads of a tile: {}", listed(&members))));
+            let allowed = format!("a load of a tile: {}", listed(&members));
+            return Some(refusal(reference, key, name, allowed, "name one of them, or remove the table"));
         };
         let measures = load.workload.measures().iter().map(|measure| measure.id);
         let known: Vec<&str> = RATES.into_iter().chain(measures).collect();
         (!known.contains(&rate.of.as_str())).then(|| {
-            (name.clone(), format!("one of {} for this load, and not {:?}", known.join(", "), rate.of))
+            let allowed = format!("one of {}", known.join(", "));
+            refusal(reference, format!("{key}.of"), &rate.of, allowed, "name a rate that the load has")
         })
     })
 }
 
-/// An operation of the reference that no action of the plan does, with what is allowed.
-fn not_done(reference: &Reference, actions: &[ActionPlan]) -> Option<(String, String)> {
+/// Refusals of operations of the reference that no action of the plan does.
+fn not_done(reference: &Reference, actions: &[ActionPlan]) -> Vec<Refusal> {
     let acts: BTreeSet<&str> = actions.iter().map(|action| action.act.name()).collect();
-    let missing = reference.operations.keys().find(|act| !acts.contains(act.as_str()))?;
-    let acts: Vec<&str> = acts.into_iter().collect();
-    let allowed = match &acts[..] {
+    let names: Vec<&str> = acts.iter().copied().collect();
+    let allowed = match &names[..] {
         [] => "no operations, because the plan has no actions".to_owned(),
-        acts => format!("the acts of the plan: {}", listed(acts)),
+        names => format!("an act of the plan: {}", listed(names)),
     };
-    Some((missing.clone(), allowed))
+    let remedy = "remove the table, or add an action to the plan that does it";
+    let missing = reference.operations.keys().filter(|act| !acts.contains(act.as_str()));
+    missing.map(|act| refusal(reference, format!("operations.{act}"), act, allowed.clone(), remedy)).collect()
+}
+
+/// The refusal of a table or a value of the reference.
+fn refusal(reference: &Reference, key: String, value: &str, allowed: String, remedy: &str) -> Refusal {
+    let place = reference.places.get(&key).cloned().unwrap_or_default();
+    Refusal { place, key, value: format!("{value:?}"), allowed, remedy: remedy.to_owned() }
 }

@@ -1,7 +1,7 @@
 //! Drivers as parts of the deployment: processes that run the engine, on hosts of their own if the platform
 //! has hosts.
 
-use barograph_spec::{Ability, Cores, Plan};
+use barograph_spec::{Cores, Plan};
 use barograph_workload::topology::{Part, PartWork, Value, limits_of};
 
 use crate::fleet::{DriverAddress, Token};
@@ -14,21 +14,9 @@ pub(crate) const TIER: &str = "driver";
 /// File with the token that drivers share with this process.
 pub(super) const TOKEN: &str = "token";
 
-/// Number of drivers that are units; 0 if this process is the driver.
-pub(crate) fn count(plan: &Plan) -> u32 {
-    let alone = plan.driver.count == 1;
-    let own = match plan.driver.place.as_str() {
-        "own" => true,
-        "unit" => false,
-        // If hosts have their own network, load from this process would come from outside of it.
-        _ => !plan.deploy.has(Ability::Drivers) || plan.target.url.is_some(),
-    };
-    if alone && own { 0 } else { plan.driver.count }
-}
-
 /// Cores of the driver that is this process; all if drivers are units.
 pub(crate) fn cores_of_own(plan: &Plan) -> Cores {
-    let limits = plan.deploy.limits_of(TIER).filter(|_| count(plan) == 0);
+    let limits = plan.deploy.limits_of(TIER).filter(|_| plan.driver_units() == 0);
     limits.map_or_else(Cores::default, |limits| limits.cores.clone())
 }
 
@@ -47,7 +35,7 @@ pub(crate) fn parts(plan: &Plan, fronts: &[String]) -> Vec<Part> {
         values: vec![("token_file", Value::SiteFile(TOKEN))],
         limits: limits.clone(),
     };
-    (1..=count(plan)).map(one).collect()
+    (1..=plan.driver_units()).map(one).collect()
 }
 
 /// Addresses at which drivers wait for the harness.
@@ -67,7 +55,7 @@ mod tests {
     use super::*;
 
     fn counted(text: &str) -> u32 {
-        count(&barograph_spec::read(crate::testing::CATALOGUE, "p", text, &[]).unwrap())
+        barograph_spec::read(crate::testing::CATALOGUE, "p", text, &[]).unwrap().driver_units()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Elements of a list, whose keys form plans of their own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use toml::Value;
 
@@ -16,6 +16,20 @@ impl SettingsReader {
     /// Position of a key that was given.
     pub(crate) fn place_of(&self, key: &str) -> String {
         self.found.get(key).map_or_else(|| self.name.clone(), |found| found.place.clone())
+    }
+
+    /// Position of a key; of its table or list, or of the element of a list, if it is missing there.
+    pub(super) fn place_near(&self, key: &str) -> String {
+        let list = key.split('[').next().unwrap_or(key);
+        let table = || self.headers.get(key.rsplit_once('.')?.0);
+        let found = self.places.get(key).or_else(|| self.headers.get(key)).or_else(table);
+        let found = found.or_else(|| self.places.get(list)).or_else(|| self.headers.get(""));
+        found.unwrap_or(&self.name).clone()
+    }
+
+    /// The position of each given key and table.
+    pub(crate) fn places_of_all(&self) -> BTreeMap<String, String> {
+        self.headers.iter().chain(&self.places).map(|(key, place)| (key.clone(), place.clone())).collect()
     }
 
     /// Refusals of keys that begin like an element of a list and belong to none.
@@ -58,6 +72,19 @@ impl SettingsReader {
         self.found.iter().filter_map(misplaced).collect()
     }
 
+    /// Refuses a key that was given and not taken yet.
+    pub(crate) fn refuse_given(&mut self, key: &str, allowed: &str, remedy: &str) {
+        if let Some(found) = self.found.remove(key) {
+            self.refusals.push(Refusal {
+                place: found.place,
+                key: key.to_owned(),
+                value: found.value.to_string(),
+                allowed: allowed.to_owned(),
+                remedy: remedy.to_owned(),
+            });
+        }
+    }
+
     /// The refusal of a key outside of a list, since each element that knows it has its own.
     pub(crate) fn overridden(&self, key: &str, list: &str) -> Option<Refusal> {
         let found = self.found.get(key)?;
@@ -68,6 +95,11 @@ impl SettingsReader {
             allowed: format!("left out, because each load that knows it has its own in [[{list}]]"),
             remedy: format!("set `{list}[0].{key}` of the first load, `{list}[1].{key}` of the second"),
         })
+    }
+
+    /// Keys that do not belong to a plan like this one.
+    pub(crate) fn foreign_keys(&self) -> &BTreeSet<String> {
+        &self.foreign
     }
 
     /// Number of tables of a list; 0 if it is none.
@@ -91,6 +123,11 @@ impl SettingsReader {
                 let copied = format!("{list}[{}].{key}", at + copy * count);
                 self.found.entry(copied).or_insert_with(|| found.clone());
             }
+            let place = self.headers.get(&format!("{list}[{at}]")).cloned();
+            for copy in 1..times {
+                let copied = format!("{list}[{}]", at + copy * count);
+                self.headers.extend(place.clone().map(|place| (copied, place)));
+            }
         }
         if let Some(found) = self.found.get_mut(list) {
             found.tables = Some(count * times);
@@ -103,6 +140,9 @@ impl SettingsReader {
         let copy = format!("{list}[{count}]");
         for (key, found) in self.given_below(&format!("{list}[{at}]")) {
             self.found.insert(format!("{copy}.{key}"), found);
+        }
+        if let Some(place) = self.headers.get(&format!("{list}[{at}]")).cloned() {
+            self.headers.insert(copy.clone(), place);
         }
         if let Some(found) = self.found.get_mut(list) {
             found.tables = Some(count + 1);
@@ -117,10 +157,16 @@ impl SettingsReader {
         below.filter_map(|(key, found)| Some((key.strip_prefix(&begin)?.to_owned(), found.clone()))).collect()
     }
 
-    /// The keys below a table, without its name.
-    pub(crate) fn keys_below(&self, table: &str) -> Vec<String> {
+    /// Names of the tables below a table, of those without a key, too.
+    pub(crate) fn tables_below(&self, table: &str) -> BTreeSet<String> {
         let begin = format!("{table}.");
-        self.found.keys().filter_map(|key| Some(key.strip_prefix(&begin)?.to_owned())).collect()
+        let below = self.found.keys().chain(self.headers.keys()).filter_map(|key| key.strip_prefix(&begin));
+        below.map(|key| key.split('.').next().unwrap_or_default().to_owned()).collect()
+    }
+
+    /// Whether a table was given, with keys or without.
+    pub(crate) fn has_table(&self, table: &str) -> bool {
+        self.headers.contains_key(table)
     }
 
     /// Name of the text.
@@ -150,7 +196,11 @@ impl SettingsReader {
             outside.map(|(key, found)| (key.clone(), found.clone())).collect();
         let inside = self.found.iter().filter_map(|(key, found)| Some((key.strip_prefix(&own)?, found)));
         found.extend(inside.map(|(key, found)| (key.to_owned(), found.clone())));
-        SettingsReader { found, ..SettingsReader::empty(&self.name) }
+        let mut headers = self.headers.clone();
+        let inside = self.headers.iter().filter_map(|(key, place)| Some((key.strip_prefix(&own)?, place)));
+        headers.extend(inside.map(|(key, place)| (key.to_owned(), place.clone())));
+        headers.extend(self.headers.get(prefix).map(|place| (String::new(), place.clone())));
+        SettingsReader { found, headers, ..SettingsReader::empty(&self.name) }
     }
 
     /// Only the wanted keys.

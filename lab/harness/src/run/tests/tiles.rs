@@ -111,6 +111,19 @@ fn ramps_of_tiles_are_staggered_and_end_together() {
 }
 
 #[test]
+fn a_stagger_of_a_search_is_noted_once() {
+    let root = tempfile::tempdir().unwrap();
+    let noted = |sets: &[&str]| {
+        let sets = [&["tiles=1", "load.stagger_s=2"], sets].concat();
+        let workloads = (0..2).map(|_| there(&SimulatedHost::default(), None)).collect();
+        let loads = checked_all(root.path(), (TILE, &sets), workloads).unwrap();
+        let notes = loads.into_iter().flat_map(|load| load.checked.notes);
+        notes.filter(|note| note.starts_with("load.stagger_s does nothing here")).count()
+    };
+    assert_eq!((noted(&[]), noted(&["load.strategy=search"])), (0, 1));
+}
+
+#[test]
 fn a_tile_with_an_impossible_load_has_no_score_and_names_it() {
     let root = tempfile::tempdir().unwrap();
     let (finished, kept) = run_tiles(root.path(), 2, &[], Some(JamRule { from: 10, kept_by: 0 }));
@@ -172,18 +185,21 @@ fn a_reference_must_fit_the_tile() {
         let reference = format!("load.reference={}", file.display());
         let workloads = (0..2).map(|_| there(&SimulatedHost::default(), None)).collect();
         let refused = checked_all(root.path(), (TILE, &["tiles=1", &reference]), workloads).err().unwrap();
-        (refused.0[0].key.clone(), refused.0[0].allowed.clone())
+        assert!(refused.0[0].place.starts_with(&file.display().to_string()), "{refused}");
+        let line = refused.0[0].place.rsplit(':').next().unwrap().to_owned();
+        (refused.0[0].key.clone(), refused.0[0].allowed.clone(), line)
     };
-    let key = "load.reference".to_owned();
+    let found = |key: &str, allowed: &str, line: &str| (key.to_owned(), allowed.to_owned(), line.to_owned());
     assert_eq!(
         refused("[rates.other]\nrate = 1\n"),
-        (key.clone(), "the loads of a tile: few and many".to_owned())
+        found("rates.other", "a load of a tile: few and many", "1")
     );
-    let (found, allowed) = refused("[rates.few]\nof = \"sales\"\nrate = 1\n");
-    assert!(found == key && allowed.starts_with("one of throughput, goodput, requests"), "{allowed}");
+    let (key, allowed, line) = refused("[rates.few]\nof = \"sales\"\nrate = 1\n");
+    assert_eq!((key.as_str(), line.as_str()), ("rates.few.of", "2"));
+    assert!(allowed.starts_with("one of throughput, goodput, requests"), "{allowed}");
     assert_eq!(refused("[rates.few]\nrate = 0\n").0, "rates.few.rate");
     assert_eq!(
         refused("[rates.few]\nrate = 1\n[operations.move]\nper_hour = 1\n"),
-        (key, "no operations, because the plan has no actions".to_owned())
+        found("operations.move", "no operations, because the plan has no actions", "3")
     );
 }

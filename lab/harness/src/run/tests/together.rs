@@ -193,7 +193,10 @@ fn an_action_names_a_part_of_any_load_and_a_refusal_names_the_load() {
     assert!(checked(APART, &[&act("bank-application-2")]).is_empty());
     let refused = checked(APART, &[&act("application-1")]);
     let all = "one of shop-application-1, bank-application-1, bank-application-2";
-    assert_eq!((refused.len(), refused[0].key.as_str(), refused[0].allowed.as_str()), (1, "actions", all));
+    assert_eq!(
+        (refused.len(), refused[0].key.as_str(), refused[0].allowed.as_str()),
+        (1, "actions[0].unit", all)
+    );
     let refused = checked(&APART.replace("load:bank", "load:guests"), &[]);
     let allowed = "a URL, or one of \"load:shop\", \"load:bank\", the loads that deploy";
     assert_eq!((refused[0].key.as_str(), refused[0].allowed.as_str()), ("loads[2].target.url", allowed));
