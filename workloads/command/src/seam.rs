@@ -7,7 +7,7 @@ use barograph_engine::{Runnable, runnable};
 use barograph_model::{
     Behaviour, Behaviours, ChooserId, MeasureSpec, NextOp, OpId, OpSpec, Pace, Profile, QosRule, Share,
 };
-use barograph_spec::{Ability, Connections, Plan, Refusal, Refusals};
+use barograph_spec::{Connections, Plan, Refusal, Refusals};
 use barograph_supervisor::SupervisorProgram;
 use barograph_workload::{
     FailureReason, LoadCommand, LoadError, LoadJob, Reasons, Rounds, Workload, WorkloadFactory,
@@ -135,16 +135,7 @@ impl Workload for CommandWorkload {
     }
 
     fn refusals(&self, plan: &Plan) -> Vec<Refusal> {
-        let driver = &plan.driver;
-        let is_elsewhere = driver.count > 1 || driver.place == "unit" || plan.deploy.has(Ability::Hosts);
-        let elsewhere = is_elsewhere.then(|| Refusal {
-            place: plan.place("driver.place").to_owned(),
-            key: "driver.place".to_owned(),
-            value: format!("{:?}", driver.place),
-            allowed: "one driver, which is this process: commands run on its machine".to_owned(),
-            remedy: "leave driver.place, driver.count and platform out".to_owned(),
-        });
-        elsewhere.into_iter().collect()
+        plan.drivers_elsewhere("commands run on its machine", None)
     }
 
     fn disclose(&self) -> Map<String, Value> {

@@ -13,7 +13,7 @@ use barograph_model::{
 use barograph_platform::BoxFuture;
 use barograph_record::{Count, Fill as Filled};
 use barograph_ring::{Buffers, Ring};
-use barograph_spec::{Ability, Connections, Plan, Refusal, Refusals};
+use barograph_spec::{Connections, Plan, Refusal, Refusals};
 use barograph_workload::{
     Application, FailureReason, LoadCommand, LoadError, LoadJob, OnProgress, Reasons, Workload,
     WorkloadFactory,
@@ -330,15 +330,8 @@ impl Workload for DiskWorkload {
         let Some(path) = self.path() else { return Vec::new() };
         let looked = Target::of(path, &self.plan);
         let target = looked.err().and_then(|why| self.refusal(plan, &why));
-        let driver = &plan.driver;
-        let is_elsewhere = driver.count > 1 || driver.place == "unit" || plan.deploy.has(Ability::Hosts);
-        let elsewhere = is_elsewhere.then(|| Refusal {
-            place: plan.place("driver.place").to_owned(),
-            key: "driver.place".to_owned(),
-            value: format!("{:?}", driver.place),
-            allowed: "one driver, which is this process: the target is on its machine".to_owned(),
-            remedy: "leave target.url out, for a file in the folder of the driver, or leave driver.place, driver.count and platform out".to_owned(),
-        });
+        let instead = "leave target.url out, for a file in the folder of the driver";
+        let elsewhere = plan.drivers_elsewhere("the target is on its machine", Some(instead));
         target.into_iter().chain(elsewhere).collect()
     }
 

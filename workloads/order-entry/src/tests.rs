@@ -184,10 +184,10 @@ fn a_plan_for_another_database_is_refused_before_the_run() {
         let folder = TempDir::new().unwrap();
         let one = plan(folder.path(), &[]);
         fill(OrderEntry.of_plan(&one).unwrap().as_ref(), &one).await.unwrap();
-        let other = plan(folder.path(), &["seed=2", "driver.place=unit"]);
+        let other = plan(folder.path(), &["seed=2", "driver.count=2", "driver.place=unit"]);
         let refusals = OrderEntry.of_plan(&other).unwrap().refusals(&other);
         let keys: Vec<&str> = refusals.iter().map(|refusal| refusal.key.as_str()).collect();
-        assert_eq!(keys, ["target.url", "driver.place"]);
+        assert_eq!(keys, ["target.url", "driver.count", "driver.place"]);
         assert!(refusals[0].allowed.contains("was filled otherwise"), "{refusals:?}");
     });
 }

@@ -7,7 +7,7 @@ use barograph_engine::{Runnable, runnable};
 use barograph_model::{
     Behaviour, Behaviours, MeasureSpec, Nanos, NextOp, OpSpec, Pace, Profile, QosRule, Share,
 };
-use barograph_spec::{Ability, Connections, Plan, Refusal, Refusals};
+use barograph_spec::{Connections, Plan, Refusal, Refusals};
 use barograph_supervisor::SupervisorProgram;
 use barograph_workload::{
     Application, FailureReason, LoadCommand, LoadError, LoadJob, Reasons, Workload, WorkloadFactory,
@@ -161,16 +161,7 @@ impl Workload for SortWorkload {
             let remedy = "set it lower, or sort.folder or runs to a folder of a larger disk";
             refusal("sort.records", own.records.to_string(), allowed, remedy)
         });
-        let driver = &plan.driver;
-        let is_elsewhere = driver.count > 1 || driver.place == "unit" || plan.deploy.has(Ability::Hosts);
-        let elsewhere = is_elsewhere.then(|| {
-            let allowed =
-                "one driver, which is this process, and the platform `process`: files are on its disk"
-                    .to_owned();
-            let remedy = "leave driver.place, driver.count and platform out";
-            refusal("driver.place", format!("{:?}", driver.place), allowed, remedy)
-        });
-        room.into_iter().chain(elsewhere).collect()
+        room.into_iter().chain(plan.drivers_elsewhere("files are on its disk", None)).collect()
     }
 
     fn disclose(&self) -> Map<String, Value> {

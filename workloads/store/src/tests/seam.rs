@@ -158,10 +158,10 @@ fn a_file_that_is_in_use_or_another_is_refused() {
         let Err(LoadError::Refused(refused)) = fill(second.as_ref(), &one).await else { panic!("refused") };
         assert!(refused.0[0].allowed.ends_with("which another load or run uses now"), "{refused:?}");
         assert_eq!(first.refusals(&one), []);
-        let other = plan(folder.path(), &["seed=2", "driver.place=unit"]);
+        let other = plan(folder.path(), &["seed=2", "driver.count=2", "driver.place=unit"]);
         let refusals = Store.of_plan(&other).unwrap().refusals(&other);
         let keys: Vec<&str> = refusals.iter().map(|refusal| refusal.key.as_str()).collect();
-        assert_eq!(keys, ["target.url", "driver.place"]);
+        assert_eq!(keys, ["target.url", "driver.count", "driver.place"]);
         assert!(refusals[0].allowed.contains("was filled otherwise"), "{refusals:?}");
     });
 }
