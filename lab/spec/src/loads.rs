@@ -134,9 +134,7 @@ pub(crate) fn read(
             each.set_at(key, &(span.0 / 1_000_000_000).to_string(), name);
         }
         let plan = plan::check(name, &mut each, catalogue);
-        if let Some(plan) = &plan {
-            spread_of(&mut each, plan.deploy.spread_over, deployed.len());
-        }
+        plan.iter().for_each(|plan| spread_of(&mut each, plan.deploy.spread_over, deployed.len()));
         each.refuse_asked(tiles::INSTANCES, "left out in [[loads]]", "leave it out, or set tiles");
         // After the plan: its resolved form reads back as a plan of its own, which has no name.
         let called = each.label("name", "letters, digits and hyphens").flatten();
@@ -151,8 +149,8 @@ pub(crate) fn read(
         misplaced.retain(|refusal| each.known().contains_key(&refusal.key[prefix.len() + 1..]));
         let (known, foreign) = (each.known().clone(), each.foreign_keys().clone());
         outer.known_to(known.keys().filter(|key| is_its_own(key)), (&prefix, &given));
-        let found = each.finish().into_iter();
-        let found = found.filter(|refusal| !(is_of_run(&refusal.key) && known.contains_key(&refusal.key)));
+        let is_of_all = |refusal: &Refusal| is_of_run(&refusal.key) && known.contains_key(&refusal.key);
+        let found = each.finish().into_iter().filter(|refusal| !is_of_all(refusal));
         let found = found.map(|refusal| of_element(refusal, (&prefix, &foreign), &given));
         let twice = |refusal: &Refusal| misplaced.iter().any(|other| other.key == refusal.key);
         refusals.extend(found.filter(|refusal| !twice(refusal)).collect::<Vec<_>>());

@@ -54,8 +54,7 @@ pub struct SettingsReader {
     only_with: Option<String>,
     resolved: BTreeMap<String, Value>,
     places: BTreeMap<String, String>,
-    /// Position of each table, and of each table of a list, whose key is `list[0]` and so on; that of an
-    /// element itself is under the empty key.
+    /// Position of each table; that of an element of a list, read as a plan of its own, is under the empty key.
     headers: BTreeMap<String, String>,
     refusals: Vec<Refusal>,
 }
