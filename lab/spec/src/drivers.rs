@@ -28,13 +28,14 @@ impl Plan {
             ("platform", format!("{:?}", self.deploy.platform), self.deploy.has(Ability::Hosts)),
         ];
         let instead = instead.map_or_else(String::new, |instead| format!(", or {instead}"));
-        let refusal = |(key, value): (&str, String)| Refusal {
+        let asked = asked.into_iter().filter(|(_, _, asks)| *asks);
+        let refusals = asked.map(|(key, value, _)| Refusal {
             place: self.place(key).to_owned(),
             key: key.to_owned(),
             value,
             allowed: format!("one driver, which is this process: {why}"),
             remedy: format!("leave {key} out{instead}"),
-        };
-        asked.into_iter().filter(|(_, _, asks)| *asks).map(|(key, value, _)| refusal((key, value))).collect()
+        });
+        refusals.collect()
     }
 }

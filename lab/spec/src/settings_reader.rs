@@ -208,8 +208,8 @@ impl SettingsReader {
     /// left out of the resolved plan.
     pub fn only_with(&mut self, key: &str, belongs: bool, condition: &str) {
         if !belongs {
-            let remedy = format!("leave `{key}` out, or set {condition}");
-            self.foreign(key, &format!("only with {condition}"), &remedy);
+            let (allowed, remedy) = without(key, condition);
+            self.foreign(key, &allowed, &remedy);
         }
     }
 
@@ -219,16 +219,6 @@ impl SettingsReader {
         let below = format!("{key}[");
         self.found.retain(|other, _| !other.starts_with(&below));
         self.refuse_given(key, allowed, remedy);
-    }
-
-    fn refuse_without(&mut self, key: &str, found: GivenValue, condition: &str) {
-        self.refusals.push(Refusal {
-            place: found.place,
-            key: key.to_owned(),
-            value: found.value.to_string(),
-            allowed: format!("only with {condition}"),
-            remedy: format!("leave `{key}` out, or set {condition}"),
-        });
     }
 
     /// Reads keys that belong to plans with `condition`, and not to this one: they are known, are not in the
@@ -247,12 +237,12 @@ impl SettingsReader {
         if self.known.contains_key(key) {
             return;
         }
-        if let Some(found) = self.found.remove(key)
-            && found.value.to_string() != known.default
-            && !key.starts_with("data.")
-        {
-            self.refuse_without(key, found, condition);
+        let is_asked = |found: &GivenValue| found.value.to_string() != known.default;
+        if self.found.get(key).is_some_and(is_asked) && !key.starts_with("data.") {
+            let (allowed, remedy) = without(key, condition);
+            self.refuse_given(key, &allowed, &remedy);
         }
+        self.found.remove(key);
         self.known.insert(key.to_owned(), known);
     }
 
@@ -544,6 +534,11 @@ impl SettingsReader {
         }
         self.refusals
     }
+}
+
+/// What is allowed of a key that belongs to plans with `condition` only, and the remedy.
+fn without(key: &str, condition: &str) -> (String, String) {
+    (format!("only with {condition}"), format!("leave `{key}` out, or set {condition}"))
 }
 
 fn whole(range: &RangeInclusive<u64>) -> String {

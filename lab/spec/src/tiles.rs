@@ -105,14 +105,13 @@ pub(crate) fn multiply(given: &mut SettingsReader, list: &str, catalogue: Catalo
         return true;
     }
     let Some(tiles) = given.number("tiles", 1..=MOST, 1) else { return false };
-    let numbered = (0..given.count_of(list)).map(|at| format!("{list}[{at}].tile"));
-    let numbered: Vec<String> = numbered.filter(|key| given.stands(key)).collect();
-    if let Some(key) = numbered.first() {
+    let members = given.count_of(list);
+    let mut keys = (0..members).map(|at| format!("{list}[{at}].tile"));
+    if let Some(key) = keys.find(|key| given.stands(key)) {
         let allowed = "left out with `tiles`, which copies and numbers all loads";
-        given.refuse_given(key, allowed, "leave one of the two out");
+        given.refuse_given(&key, allowed, "leave one of the two out");
         return false;
     }
-    let members = given.count_of(list);
     if members * tiles as usize > loads::MOST {
         let most = loads::MOST;
         let allowed =

@@ -186,7 +186,7 @@ failed          100 (0.133 %)   refused 90
     assert!(text.starts_with(expected) && text.contains("12.3 µs CPU per command"), "{text}");
     let json = serde_json::to_value(&summary).unwrap();
     assert_eq!((&json["errors"], &json["outcomes"]["good"]), (&100.into(), &9_800.into()));
-    assert!(json["p90_ms"].is_null(), "nobody knows it");
+    assert!(json["p90_ms"].is_null(), "it is not known");
     assert_eq!(
         (&json["operations"][1]["operation"], &json["operations"][1]["p99_ms"]),
         (&"Put".into(), &20.0.into())
@@ -206,7 +206,7 @@ fn what_cannot_be_believed_is_said_before_the_reasons() {
 
 /// An upper end beyond the allowed levels would be that of the prior.
 #[test]
-fn an_interval_that_nobody_knows_the_end_of_has_none() {
+fn an_interval_without_a_known_end_has_none() {
     let interval = |at_least: bool, beyond: f64| {
         let mut told = serde_json::to_value(verdict()).unwrap();
         told["search"] = serde_json::json!({
