@@ -242,6 +242,9 @@ async fn act(
     if let ActionKind::Scale(count) = action.act {
         return scale::scale(deployed, &action.unit, count).await;
     }
+    if action.act == ActionKind::RollingRestart {
+        return scale::restart_in_turn(deployed, &action.unit).await;
+    }
     if let ActionKind::Replace(node) = &action.act {
         return replace::replace(deployed, node, &clock).await;
     }
@@ -296,7 +299,11 @@ async fn act(
         ActionKind::Clone(name) => {
             return Ok(machines(deployed, "clone")?.clone_host(host, name).await?.into());
         }
-        ActionKind::Heal | ActionKind::Undrain | ActionKind::Scale(_) | ActionKind::Replace(_) => {}
+        ActionKind::Heal
+        | ActionKind::Undrain
+        | ActionKind::Scale(_)
+        | ActionKind::RollingRestart
+        | ActionKind::Replace(_) => {}
     }
     Ok(ActionResult::default())
 }

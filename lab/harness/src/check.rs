@@ -189,21 +189,22 @@ fn unknown_units<'p>(plan: &Plan, parts: impl Iterator<Item = &'p Part>) -> Vec<
         _ if action.act.is_of_all() => None,
         ActionKind::Scale(count) => unscalable(plan, action, count, &tiers),
         _ if names.contains(&action.unit.as_str()) => None,
+        ActionKind::RollingRestart => unscalable(plan, action, 0, &tiers),
         _ => Some(no_such_unit(plan, action, format!("one of {}", names.join(", ")))),
     };
     plan.actions.iter().filter_map(wrong).collect()
 }
 
-/// Why a tier cannot have this number of running nodes.
+/// Why a tier cannot have this number of running nodes; 0 is any.
 fn unscalable(plan: &Plan, action: &ActionPlan, count: u32, tiers: &BTreeMap<&str, u32>) -> Option<Refusal> {
-    let unit = action.unit.as_str();
+    let (unit, act) = (action.unit.as_str(), action.act.name());
     let Some(nodes) = tiers.get(unit) else {
         let several = "several nodes behind a balancer or web server";
         let allowed = match &tiers.keys().copied().collect::<Vec<_>>()[..] {
-            [] => format!("no act \"scale\" where no tier has {several}"),
-            tiers => format!("a tier of {several} for act \"scale\": {}", tiers.join(", ")),
+            [] => format!("no act {act:?} where no tier has {several}"),
+            tiers => format!("a tier of {several} for act {act:?}: {}", tiers.join(", ")),
         };
-        let of_plan = (allowed, "leave it out, or scale a tier that has them");
+        let of_plan = (allowed, "leave it out, or name a tier that has them");
         return Some(wrong_action(plan, action, "unit", format!("{unit:?}"), of_plan));
     };
     (count > *nodes).then(|| {

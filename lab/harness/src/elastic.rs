@@ -142,6 +142,7 @@ impl Rule {
             tolerance: plan.tolerance,
             least: plan.least_nodes,
             most: most.max(plan.least_nodes),
+            ActionKind::RollingRestart if action.unit == self.tier => before.saturating_sub(1),
             settle_s: plan.settle.as_secs_f64(),
         };
         let (scaler, next) = (Scaler::new(rule, ready), plan.every);

@@ -81,6 +81,8 @@ pub enum ActionKind {
     Resize(Resize),
     /// This number of nodes of a tier runs.
     Scale(u32),
+    /// The running nodes of a tier restart one after another.
+    RollingRestart,
     /// Its disk, a file system of its own, has not a byte free any more.
     FillDisk,
     /// The filling of its disk is removed.
@@ -115,11 +117,12 @@ pub struct Resize {
 }
 
 /// Acts without keys of their own.
-const PLAIN: [ActionKind; 15] = [
+const PLAIN: [ActionKind; 16] = [
     ActionKind::Kill,
     ActionKind::Stop,
     ActionKind::Start,
     ActionKind::Restart,
+    ActionKind::RollingRestart,
     ActionKind::Pause,
     ActionKind::Resume,
     ActionKind::Partition,
@@ -184,6 +187,7 @@ impl ActionKind {
             ActionKind::Delay(_) => "delay",
             ActionKind::Resize(_) => "resize",
             ActionKind::Scale(_) => "scale",
+            ActionKind::RollingRestart => "rolling-restart",
             ActionKind::FillDisk => "fill-disk",
             ActionKind::FreeDisk => "free-disk",
             ActionKind::Move => "move",

@@ -95,6 +95,7 @@ fn pods_are_killed_scaled_restarted_and_drained_under_load() {
         "at_s=7,unit=\"application\",act=\"scale\",count=1",
         "at_s=8,unit=\"application\",act=\"scale\",count=2",
         "at_s=9,unit=\"application-2\",act=\"restart\"",
+        "at_s=10,unit=\"application\",act=\"rolling-restart\"",
         "at_s=11,unit=\"application-1\",act=\"drain\"",
         "at_s=12,unit=\"application-1\",act=\"drain\"",
         "at_s=13,act=\"undrain\"",
@@ -116,18 +117,22 @@ fn pods_are_killed_scaled_restarted_and_drained_under_load() {
     in_order(&run, &ended);
     let kept: Vec<&ActionRecord> = run.actions().collect();
     let names: Vec<&str> = kept.iter().map(|action| action.name.as_str()).collect();
-    assert_eq!(names, ["kill", "start", "scale", "scale", "restart", "drain", "drain", "undrain"]);
-    let (again, done): (Vec<_>, Vec<_>) = kept.iter().enumerate().partition(|(at, _)| *at == 6);
+    assert_eq!(
+        names,
+        ["kill", "start", "scale", "scale", "restart", "rolling-restart", "drain", "drain", "undrain"]
+    );
+    let (again, done): (Vec<_>, Vec<_>) = kept.iter().enumerate().partition(|(at, _)| *at == 7);
     assert!(done.iter().all(|(_, action)| action.failed.is_none()), "{kept:?}");
     let why = again[0].1.failed.as_deref();
     assert!(why.is_some_and(|why| why.ends_with("no other node takes pods")), "{kept:?}");
     assert_eq!(kept[2].act, "scale to 1: application-2 stopped");
     assert_eq!(kept[3].act, "scale to 2: application-2 started");
     assert!(run.back_after_s(kept[0]).is_some_and(|back| back >= 2.0), "{kept:?}");
-    let drained = kept[5].act.strip_prefix("drain: ").and_then(|words| words.split_once(" left node-"));
+    let drained = kept[6].act.strip_prefix("drain: ").and_then(|words| words.split_once(" left node-"));
     let (moved, node) = drained.unwrap_or_else(|| panic!("{kept:?}"));
     assert!(moved.split(", ").any(|part| part == "application-1") && ["0", "1"].contains(&node), "{kept:?}");
-    for action in [kept[4], kept[5]] {
+    assert_eq!(kept[5].act, "rolling-restart: application-1, application-2");
+    for action in [kept[4], kept[6]] {
         assert!(action.pause_s.is_some_and(|pause| pause > 0.0 && pause <= action.took_s), "{kept:?}");
     }
     assert_eq!(objects(&cluster), "");

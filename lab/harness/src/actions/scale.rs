@@ -1,4 +1,4 @@
-//! The number of running nodes of a tier changes.
+//! The number of running nodes of a tier changes, or they restart in turn.
 //!
 //! All nodes are deployed, so balancers and web servers have the addresses of all from their start. A balancer finds by its
 //! health checks which of them run; a web server without such checks finds it by refused connections.
@@ -10,7 +10,7 @@ use barograph_platform::Fault;
 use barograph_workload::topology::Part;
 use futures::future::join_all;
 
-use super::{ActionFailure, ActionResult};
+use super::{ActionFailure, ActionResult, stop};
 use crate::deploy::{DRIVERS, Deployment, StartedPart};
 use crate::statistics::asker;
 
@@ -52,20 +52,47 @@ pub(super) async fn scale(
     let site = deployed.site();
     let started = join_all(missing.iter().map(|part| part.start_again(site))).await;
     started.into_iter().collect::<Result<Vec<_>, _>>()?;
-    let found = tokio::time::timeout(FOUND_WITHIN, until_found(deployed, tier));
-    let is_found = missing.is_empty() || found.await.is_ok();
+    let is_found = missing.is_empty() || are_found(deployed, tier).await;
     let names = |parts: &[&StartedPart]| parts.iter().map(|part| part.name.clone()).collect::<Vec<_>>();
     let words = match (&surplus[..], missing) {
         ([], []) => "no node stopped or started".to_owned(),
         ([], started) if is_found => format!("{} started", names(started).join(", ")),
-        ([], started) => format!(
-            "{} started, and after {} s a balancer still leaves one out",
-            names(started).join(", "),
-            FOUND_WITHIN.as_secs()
-        ),
+        ([], started) => format!("{} started, {}", names(started).join(", "), left_out()),
         (stopped, _) => format!("{} stopped", names(stopped).join(", ")),
     };
     Ok(ActionResult { started: names(missing), ..ActionResult::in_words(words) })
+}
+
+/// Restarts the running nodes of a tier one after another, those with the lowest numbers first. The next one stops when
+/// balancers have found the one before.
+pub(super) async fn restart_in_turn(
+    deployed: &Deployment,
+    tier: &str,
+) -> Result<ActionResult, ActionFailure> {
+    let (_, running) = nodes(deployed, tier);
+    let mut all_found = true;
+    for part in &running {
+        stop(part).await?;
+        part.start_again(deployed.site()).await?;
+        all_found &= are_found(deployed, tier).await;
+    }
+    let started: Vec<String> = running.iter().map(|part| part.name.clone()).collect();
+    let words = match (started.is_empty(), all_found) {
+        (true, _) => return Err(ActionFailure::Ended),
+        (false, true) => started.join(", "),
+        (false, false) => format!("{}, {}", started.join(", "), left_out()),
+    };
+    Ok(ActionResult { started, ..ActionResult::in_words(words) })
+}
+
+/// The words about a node that runs and gets no load.
+fn left_out() -> String {
+    format!("and after {} s a balancer still leaves one out", FOUND_WITHIN.as_secs())
+}
+
+/// Waits until balancers in front of a tier have found its nodes. Returns false if that takes too long.
+async fn are_found(deployed: &Deployment, tier: &str) -> bool {
+    tokio::time::timeout(FOUND_WITHIN, until_found(deployed, tier)).await.is_ok()
 }
 
 /// Nodes of a tier: those that do not run, and those that do.

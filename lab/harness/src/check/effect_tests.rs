@@ -84,6 +84,11 @@ fn only_several_nodes_behind_another_part_are_scaled() {
     for unit in ["web", "application-1", "moon"] {
         assert_eq!(refused(3, unit, 1).as_deref(), Some(tiers), "{unit}");
     }
+    let rolling = ["actions=[{at_s=1,unit=\"web\",act=\"rolling-restart\"}]".to_owned()];
+    let plan = barograph_spec::read(CATALOGUE, "p.toml", "", &rolling).unwrap();
+    let workload = TestWorkload { behind: 3, ..TestWorkload::default() };
+    let refused_rolling = check(&plan, &workload, ROOMY).err().unwrap().to_string();
+    assert!(refused_rolling.contains("for act \"rolling-restart\": application"), "{refused_rolling}");
     let most = "1 to 2 nodes of application, all of which are deployed when the run begins";
     assert_eq!(refused(2, "application", 3).as_deref(), Some(most));
 }

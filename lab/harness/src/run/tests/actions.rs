@@ -79,6 +79,15 @@ fn nodes_of_a_tier_stop_and_start_side_by_side_until_the_number_runs() {
 }
 
 #[test]
+fn nodes_of_a_tier_restart_one_after_another() {
+    let rolling = "{at_s=1,unit=\"application\",act=\"scale\",count=2},{at_s=2,unit=\"application\",act=\"rolling-restart\"}";
+    let (_root, kept) = acted(TestWorkload { behind: 3, ..TestWorkload::default() }, rolling);
+    let both = "rolling-restart: application-1, application-2";
+    // Each takes 0.1 s to stop and 0.25 s to start; the third one does not run.
+    assert_eq!(told(&kept)[1], (2.0, "rolling-restart", both, 0.7, None, None));
+}
+
+#[test]
 fn a_machine_is_moved_with_the_pause_that_its_guest_saw() {
     let (_root, kept) = acted(
         TestWorkload::default(),
