@@ -1,5 +1,5 @@
-//! Kubernetes for tests, built from its Go modules and kept outside of the repository: it takes minutes, and
-//! the programs have half a gigabyte.
+//! Kubernetes for tests, and the server of metrics that its autoscaler needs, built from their Go modules and kept
+//! outside of the repository: it takes minutes, and the programs have half a gigabyte.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,12 @@ const STAGING_VERSION: &str = "v0.33.4";
 const PROGRAMS: [&str; 6] =
     ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl"];
 
+/// The server of metrics.
+const METRICS: &str = "metrics-server";
+
+/// Its version: the newest whose module has the generated description of its API.
+const METRICS_VERSION: &str = "v0.7.2";
+
 /// The program in the image of pods that hold namespaces; the tests use it as any image.
 const PAUSE: &str = "pause";
 
@@ -41,50 +47,82 @@ func main() {
 }
 "#;
 
+/// Description of a module without anything.
+const EMPTY_MODULE: &str = "module build\n\ngo 1.24.0\n";
+
 /// Time limit of the build of a program in seconds; the first takes ten minutes on two cores.
 const LIMIT_S: &str = "3600";
 
-/// Tests that need it.
+/// Tests that need Kubernetes.
 const TESTS: &str = "the tests of the Kubernetes platform";
 
-/// Returns the folder of the programs, in the user's cache; `None` for a user without a home.
-fn folder() -> Option<PathBuf> {
-    go::kept(&format!("kubernetes-{VERSION}"))
+/// Tests that also need the server of metrics.
+const METRICS_TESTS: &str = "the tests of a cluster's autoscaler";
+
+/// The folders of the programs, in the user's cache.
+struct Folders {
+    kubernetes: PathBuf,
+    metrics: PathBuf,
 }
 
-/// Says that the programs are missing, if they are.
-pub(crate) fn say_if_missing() {
-    let missing = folder().is_none_or(|folder| !missing_in(&folder).is_empty());
-    if missing {
-        say(&format!(
-            "skipped: {TESTS} need Kubernetes {VERSION}; with Go 1.24 or newer on the path, `cargo xtask tools \
-             --kubernetes` builds it in about ten minutes, once"
-        ));
+impl Folders {
+    /// `None` for a user without a home.
+    fn of_user() -> Option<Self> {
+        Some(Folders {
+            kubernetes: go::kept(&format!("kubernetes-{VERSION}"))?,
+            metrics: go::kept(&format!("{METRICS}-{METRICS_VERSION}"))?,
+        })
     }
+
+    /// Programs of Kubernetes that are missing.
+    fn missing(&self) -> Vec<&'static str> {
+        PROGRAMS.into_iter().chain([PAUSE]).filter(|name| !self.kubernetes.join(name).is_file()).collect()
+    }
+
+    fn has_metrics(&self) -> bool {
+        self.metrics.join(METRICS).is_file()
+    }
+}
+
+/// Says that programs are missing, if they are.
+pub(crate) fn say_if_missing() {
+    let folders = Folders::of_user();
+    let has = |of: fn(&Folders) -> bool| folders.as_ref().is_some_and(of);
+    let (kubernetes, metrics) = (has(|folders| folders.missing().is_empty()), has(Folders::has_metrics));
+    let (tests, needed) = match (kubernetes, metrics) {
+        (true, true) => return,
+        (true, false) => (METRICS_TESTS, format!("{METRICS} {METRICS_VERSION}")),
+        (false, _) => (TESTS, format!("Kubernetes {VERSION}")),
+    };
+    say(&format!(
+        "skipped: {tests} need {needed}; with Go 1.24 or newer on the path, `cargo xtask tools --kubernetes` builds it \
+         in about ten minutes, once"
+    ));
 }
 
 /// Builds the missing programs. Returns the number still missing, after a message.
 pub(crate) fn build_missing() -> u32 {
-    let Some(folder) = folder() else {
+    let Some(folders) = Folders::of_user() else {
         say(&format!("skipped: {TESTS} need a folder for Kubernetes, and this user has no home"));
         return 1;
     };
-    let missing = missing_in(&folder);
-    if missing.is_empty() {
-        return 0;
-    }
-    say(&format!("building Kubernetes {VERSION} for {TESTS} in {}, once", folder.display()));
-    match build(&folder, &missing) {
-        Ok(()) => 0,
-        Err(error) => {
+    let missing = folders.missing();
+    let mut left = 0;
+    if !missing.is_empty() {
+        say(&format!("building Kubernetes {VERSION} for {TESTS} in {}, once", folders.kubernetes.display()));
+        if let Err(error) = build(&folders.kubernetes, &missing) {
             say(&format!("skipped: {TESTS} need Kubernetes {VERSION} ({error:#})"));
-            u32::try_from(missing_in(&folder).len()).expect("the list is short")
+            left += u32::try_from(folders.missing().len()).expect("the list is short");
         }
     }
-}
-
-fn missing_in(folder: &Path) -> Vec<&'static str> {
-    PROGRAMS.into_iter().chain([PAUSE]).filter(|name| !folder.join(name).is_file()).collect()
+    if !folders.has_metrics() {
+        say(&format!("building {METRICS} {METRICS_VERSION} for {METRICS_TESTS}, once"));
+        if let Err(error) = build_metrics(&folders.metrics) {
+            say(&format!("skipped: {METRICS_TESTS} need {METRICS} {METRICS_VERSION} ({error:#})"));
+            left += 1;
+        }
+    }
+    left
 }
 
 /// Builds programs, each of which appears in the folder when it is whole.
@@ -93,7 +131,7 @@ fn build(to: &Path, programs: &[&str]) -> anyhow::Result<()> {
     let folder = tempfile::Builder::new().prefix(".building-").tempdir_in(to)?;
     let module = folder.path().join("build");
     fs::create_dir(&module)?;
-    fs::write(module.join("go.mod"), "module build\n\ngo 1.24.0\n")?;
+    fs::write(module.join("go.mod"), EMPTY_MODULE)?;
     let original = go::description(&module, MODULE, VERSION)?;
     fs::write(module.join("go.mod"), module_file(&original)?)?;
     for name in programs {
@@ -114,6 +152,23 @@ fn build(to: &Path, programs: &[&str]) -> anyhow::Result<()> {
         fs::rename(&made, to.join(name)).with_context(|| format!("move {name} to its place"))?;
     }
     Ok(())
+}
+
+/// Builds the server of metrics.
+fn build_metrics(to: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(to)?;
+    let folder = tempfile::Builder::new().prefix(".building-").tempdir_in(to)?;
+    let module = folder.path().join("build");
+    fs::create_dir(&module)?;
+    fs::write(module.join("go.mod"), EMPTY_MODULE)?;
+    let build = Build { limit_s: LIMIT_S, environment: &[("CGO_ENABLED", "0")] };
+    let package = format!("sigs.k8s.io/{METRICS}/cmd/{METRICS}");
+    // Not `go install`: that needs a list of all versions, which not every proxy provides.
+    build.go(&module, &["get", &format!("{package}@{METRICS_VERSION}")])?;
+    let made = folder.path().join(METRICS);
+    let out = made.to_string_lossy();
+    build.go(&module, &["build", "-trimpath", "-ldflags", "-s -w", "-o", &out, &package])?;
+    fs::rename(&made, to.join(METRICS)).context("move the program to its place")
 }
 
 /// Returns a module that has the programs: each module that is published from a folder of the original one is

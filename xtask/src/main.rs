@@ -42,7 +42,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
                  --base REVISION for the changes since then, --times N, FILTER
   tools          what tests need and is missing: Debian packages as root, programs that are built where Go is installed,
                  engines that come by Maven
-                 with --kubernetes also Kubernetes, built in about ten minutes and kept in ~/.cache/barograph;
+                 with --kubernetes also Kubernetes and metrics-server, built in about ten minutes and kept in ~/.cache/barograph;
                  with --maddy also maddy, in some minutes
   tidy           the house rules alone: floors, sizes, module docs, banned calls, Markdown titles, table of crates
   features       pins the features of crates by others in dev/features, after a change of dependencies

@@ -36,6 +36,9 @@ const SERVICE_PORT: u16 = 443;
 /// Longest wait for an answer of a service; until a proxy knows it, nothing answers.
 const ANSWER: Duration = Duration::from_secs(1);
 
+/// Where the API has the metrics of nodes.
+const METRICS_OF_NODES: &str = "/apis/metrics.k8s.io/v1beta1/nodes";
+
 /// Context of a user with all rights, which is the current one.
 const ADMIN: &str = "admin";
 
@@ -250,6 +253,27 @@ impl Cluster {
         let output = child.wait_with_output().map_err(text)?;
         let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         if output.status.success() { Ok(said(&output.stdout)) } else { Err(said(&output.stderr)) }
+    }
+
+    /// Starts a server of metrics, which the cluster's autoscaler needs, and waits until it knows all nodes. Returns
+    /// false after a line that begins with `skipped` if it is not built.
+    ///
+    /// # Panics
+    /// If it is built and does not start.
+    pub fn start_metrics(&mut self) -> bool {
+        let program = match self.common.programs.metrics() {
+            Ok(program) => program,
+            Err(missing) => {
+                say(&format!("skipped: {missing}"));
+                return false;
+            }
+        };
+        self.create(self.common.metrics(program)).expect("it starts");
+        self.kubectl_with(&["apply", "-f", "-"], &self.common.metrics_api()).expect("the API takes it");
+        let (ask, nodes) = (["get", "--raw", METRICS_OF_NODES], self.node_names());
+        let knows = |said: &str| nodes.iter().all(|node| said.contains(&format!("\"name\":\"{node}\"")));
+        self.until("the metrics of all nodes are known", &ask, knows).expect("it asks the nodes");
+        true
     }
 
     /// Ends the API server and starts it again, which breaks all connections to it.

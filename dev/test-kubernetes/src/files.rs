@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use barograph_testkit::Authority;
@@ -37,6 +38,9 @@ impl ControlFiles {
         let authority = Authority::new()?;
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let [certificate, key] = authority.named(&names)?.pem().clone();
+        // Those who come with a certificate of this one are believed to speak for the user that they name.
+        let fronts = Authority::new()?;
+        let [front, front_key] = fronts.named(&["front"])?.pem().clone();
         let [signer, signing_key] = authority.named(&["tokens"])?.pem().clone();
         let tokens: String = users
             .iter()
@@ -46,6 +50,9 @@ impl ControlFiles {
             ("ca.pem", authority.ca_pem().to_owned()),
             ("server.pem", certificate),
             ("server.key", key),
+            ("fronts.pem", fronts.ca_pem().to_owned()),
+            ("front.pem", front),
+            ("front.key", front_key),
             ("tokens.pem", signer),
             ("tokens.key", signing_key),
             ("users.csv", tokens),
@@ -137,6 +144,41 @@ pub(crate) fn pod_network(name: &str, pods: &str, folder: &Path) -> String {
         }],
     })
     .to_string()
+}
+
+/// The part of the API that a server of metrics at this address has, and the service behind which it is.
+pub(crate) fn metrics_api(at: SocketAddr) -> String {
+    let (name, space) = ("metrics-server", "kube-system");
+    let service = json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": { "name": name, "namespace": space },
+        "spec": { "ports": [{ "name": "https", "port": 443, "targetPort": at.port() }] },
+    });
+    let endpoints = json!({
+        // Whether a part of the API is there is decided by these, and not yet by slices of them.
+        "apiVersion": "v1",
+        "kind": "Endpoints",
+        "metadata": { "name": name, "namespace": space },
+        "subsets": [{
+            "addresses": [{ "ip": at.ip().to_string() }],
+            "ports": [{ "name": "https", "port": at.port() }],
+        }],
+    });
+    let part = json!({
+        "apiVersion": "apiregistration.k8s.io/v1",
+        "kind": "APIService",
+        "metadata": { "name": "v1beta1.metrics.k8s.io" },
+        "spec": {
+            "group": "metrics.k8s.io",
+            "version": "v1beta1",
+            "groupPriorityMinimum": 100,
+            "versionPriority": 100,
+            "insecureSkipTLSVerify": true,
+            "service": { "name": name, "namespace": space },
+        },
+    });
+    json!({ "apiVersion": "v1", "kind": "List", "items": [service, endpoints, part] }).to_string()
 }
 
 /// Settings of a kubelet.

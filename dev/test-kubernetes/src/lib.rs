@@ -5,6 +5,9 @@
 //! Nodes see the files of this machine, and this machine has routes to pods and services. Everything is in a
 //! folder of its own and gone with the [`Cluster`]; what a killed process left of one, the next start removes.
 //!
+//! A test can add a server of metrics, by which the cluster's autoscaler sees the use of processors, and simulated
+//! nodes.
+//!
 //! The programs are built by `cargo xtask tools --kubernetes`; etcd, containerd, runc and the network plug-ins
 //! are Debian's.
 

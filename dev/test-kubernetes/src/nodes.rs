@@ -25,6 +25,9 @@ const API: u16 = 6443;
 /// Port of the store of the API server.
 const STORE: u16 = 2379;
 
+/// Port of the server of metrics, on the same host.
+const METRICS: u16 = 4443;
+
 /// Ports at which a kubelet and a proxy say that they are well.
 const KUBELET_HEALTH: u16 = 10_248;
 const PROXY_HEALTH: u16 = 10_256;
@@ -115,6 +118,7 @@ impl Common {
             ("--tls-cert-file", &files.word("server.pem")),
             ("--tls-private-key-file", &files.word("server.key")),
             ("--token-auth-file", &files.word("users.csv")),
+            ("--client-ca-file", &files.word("ca.pem")),
             ("--authorization-mode", "RBAC"),
             ("--service-account-issuer", "https://kubernetes.default.svc"),
             ("--service-account-key-file", &files.word("tokens.pem")),
@@ -122,6 +126,14 @@ impl Common {
             ("--service-cluster-ip-range", &self.network.services()),
             ("--kubelet-preferred-address-types", "InternalIP"),
             ("--allow-privileged", "true"),
+            // How it passes requests on to servers of other parts of the API, as that of metrics.
+            ("--enable-aggregator-routing", "true"),
+            ("--proxy-client-cert-file", &files.word("front.pem")),
+            ("--proxy-client-key-file", &files.word("front.key")),
+            ("--requestheader-client-ca-file", &files.word("fronts.pem")),
+            ("--requestheader-username-headers", "X-Remote-User"),
+            ("--requestheader-group-headers", "X-Remote-Group"),
+            ("--requestheader-extra-headers-prefix", "X-Remote-Extra-"),
             ("--cert-dir", &files.word("certificates")),
         ]);
         unit
@@ -141,6 +153,7 @@ impl Common {
             ("--concurrent-namespace-syncs", "10"),
             ("--node-monitor-period", "2s"),
             ("--node-monitor-grace-period", "40s"),
+            ("--horizontal-pod-autoscaler-sync-period", "5s"),
         ]);
         unit
     }
@@ -154,6 +167,32 @@ impl Common {
             ("--bind-address", "127.0.0.1"),
         ]);
         unit
+    }
+
+    /// The server of metrics of nodes and pods.
+    pub(crate) fn metrics(&self, program: PathBuf) -> Unit {
+        let ready = answers(ReadinessCheck::Listens, self.control, METRICS);
+        let mut unit = self.unit("metrics", CONTROL, program, ready);
+        let access = self.access().display().to_string();
+        unit.args = words(&[
+            ("--kubeconfig", &access),
+            ("--authentication-kubeconfig", &access),
+            ("--authorization-kubeconfig", &access),
+            ("--bind-address", &self.control.to_string()),
+            ("--secure-port", &METRICS.to_string()),
+            ("--cert-dir", &self.folder.join("metrics").display().to_string()),
+            ("--kubelet-insecure-tls", "true"),
+            ("--kubelet-preferred-address-types", "InternalIP"),
+            // The shortest that it takes.
+            ("--metric-resolution", "10s"),
+            ("--kubelet-request-timeout", "5s"),
+        ]);
+        unit
+    }
+
+    /// The part of the API that the server of metrics has, as objects of the cluster.
+    pub(crate) fn metrics_api(&self) -> String {
+        files::metrics_api(SocketAddr::new(self.control, METRICS))
     }
 
     /// Folder of a node's files.

@@ -18,6 +18,10 @@ const BUILT: [&str; 7] = [
     "pause",
 ];
 
+/// The server of metrics, and the folder in which it is built.
+const METRICS: &str = "metrics-server";
+const METRICS_FOLDER: &str = "metrics-server-v0.7.2";
+
 /// Debian's programs, each with its package.
 const INSTALLED: [(&str, &str); 6] = [
     ("/usr/bin/etcd", "etcd-server"),
@@ -55,6 +59,13 @@ impl Programs {
             Some((path, package)) => Err(format!("there is no {path}: apt-get install -y {package}")),
             None => Ok(programs),
         }
+    }
+
+    /// The server of metrics; an error says how to get it.
+    pub(crate) fn metrics(&self) -> Result<PathBuf, String> {
+        let path = self.folder.with_file_name(METRICS_FOLDER).join(METRICS);
+        let missing = || format!("there is no {METRICS_FOLDER}: cargo xtask tools --kubernetes");
+        path.is_file().then_some(path).ok_or_else(missing)
     }
 
     pub(crate) fn built(&self, name: &str) -> PathBuf {
