@@ -8,6 +8,7 @@ mod load;
 mod loads;
 mod policies;
 mod tiles;
+mod volumes;
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -188,8 +189,8 @@ fn unknown_units<'p>(plan: &Plan, parts: impl Iterator<Item = &'p Part>) -> Vec<
     let wrong = |action: &ActionPlan| match action.act {
         _ if action.act.is_of_all() => None,
         ActionKind::Scale(count) => unscalable(plan, action, count, &tiers),
-        _ if names.contains(&action.unit.as_str()) => None,
         ActionKind::RollingRestart => unscalable(plan, action, 0, &tiers),
+        _ if names.contains(&action.unit.as_str()) => None,
         _ => Some(no_such_unit(plan, action, format!("one of {}", names.join(", ")))),
     };
     plan.actions.iter().filter_map(wrong).collect()

@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use barograph_model::{Nanos, Phase};
 use barograph_platform::{Ability, DiskSpec, Limits, MissingRequirement, Platform, SiteSpec};
-use barograph_spec::{ClusterPlan, Plan};
+use barograph_spec::Plan;
 use barograph_workload::topology::{self, PartWork, Topology, Value};
 
 use crate::HarnessError;
@@ -143,12 +143,13 @@ fn options(planned: &[PlannedApplication<'_>], plan: &Plan) -> Vec<(String, Stri
     let accel = has_machines.then(|| ("accel", deploy.vm_accel.clone()));
     let manager = has_machines.then(|| ("manager", deploy.vm_manager.clone()));
     let all = [network, engine, accel, manager, floating].into_iter().flatten();
-    let pods = if deploy.has(Ability::Pods) { of_pods(&deploy.cluster, planned) } else { Vec::new() };
+    let pods = if deploy.has(Ability::Pods) { of_pods(plan, planned) } else { Vec::new() };
     all.chain(pods).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// Settings for a cluster.
-fn of_pods(cluster: &ClusterPlan, planned: &[PlannedApplication<'_>]) -> Vec<(&'static str, String)> {
+fn of_pods(plan: &Plan, planned: &[PlannedApplication<'_>]) -> Vec<(&'static str, String)> {
+    let cluster = &plan.deploy.cluster;
     let drivers = planned::parts(planned).filter(|part| part.tier == DRIVERS);
     let drivers: Vec<&str> = drivers.map(|part| part.host.as_str()).collect();
     // Drivers are the only group of hosts with nodes of its own.
@@ -163,6 +164,8 @@ fn of_pods(cluster: &ClusterPlan, planned: &[PlannedApplication<'_>]) -> Vec<(&'
         ("kubernetes-group-nodes", cluster.driver_nodes.clone().filter(|_| group.is_some())),
         ("kubernetes-group-apart", (group.is_some() && cluster.drivers_apart).then(|| "true".to_owned())),
         ("kubernetes-group", group),
+        ("kubernetes-storage-class", cluster.storage_class.clone()),
+        ("kubernetes-autoscaler", plan.elasticity.follows_platform().then(|| "true".to_owned())),
         ("kubernetes-requests", Some(cluster.requests.to_string())),
         ("kubernetes-pending-s", Some(Duration::from(cluster.pending).as_secs().to_string())),
     ];

@@ -1,10 +1,10 @@
 //! The nodes of a tier beside the load: their supply in the record, and the rule that scales them.
 //!
-//! The rule asks for a number of nodes in the form of an action of the plan, which is carried out and
-//! recorded as any other.
+//! The rule, or the autoscaler of the platform in its place, asks for a number of nodes in the form of an action
+//! of the plan, which is carried out and recorded as any other.
 
 use barograph_model::{Level, Nanos};
-use barograph_platform::{Fault, Limits};
+use barograph_platform::{Autoscaler, Fault, Limits, ScaledTier};
 use barograph_record::{DemandRecord, LevelRecord, ProbeRow, SupplyRecord};
 use barograph_spec::{ActionKind, ActionPlan, ElasticityPlan, ScaledBy, ScalerPlan};
 use barograph_stats::elasticity::{LoadCourse, Scaler, TargetRule};
@@ -19,9 +19,17 @@ pub(crate) struct Elastic<'d> {
     tier: String,
     /// Nodes that were ready after the latest change.
     ready: u32,
-    rule: Option<Rule>,
+    scaling: Option<Scaling>,
     /// Level of the load, for a rule that looks at it.
     course: LoadCourse,
+    /// Problem of the platform's autoscaler that was noted last.
+    problem: Option<String>,
+}
+
+/// What scales the tier.
+enum Scaling {
+    Own(Rule),
+    Platform(Box<dyn Autoscaler>),
 }
 
 /// The rule that scales the tier.
@@ -66,11 +74,43 @@ impl<'d> Elastic<'d> {
         if plan.first_nodes > 0 {
             stop_surplus(deployed, &plan.tier, plan.first_nodes as usize).await?;
         }
-        let mut elastic =
-            Elastic { deployed, tier: plan.tier.clone(), ready: 0, rule: None, course: LoadCourse::new() };
+        let mut elastic = Elastic {
+            deployed,
+            tier: plan.tier.clone(),
+            ready: 0,
+            scaling: None,
+            course: LoadCourse::new(),
+            problem: None,
+        };
         elastic.ready = elastic.running();
-        elastic.rule = plan.scaler.map(|scaler| Rule::new(scaler, nodes, elastic.ready));
+        elastic.scaling = match plan.scaler {
+            Some(scaler) if scaler.by == ScaledBy::Platform => {
+                Some(Scaling::Platform(elastic.followed(&scaler, nodes).await?))
+            }
+            Some(scaler) => Some(Scaling::Own(Rule::new(scaler, nodes, elastic.ready))),
+            None => None,
+        };
         Ok(Some(elastic))
+    }
+
+    /// Lets the autoscaler of the platform follow the tier.
+    async fn followed(&self, scaler: &ScalerPlan, count: u32) -> Result<Box<dyn Autoscaler>, Fault> {
+        let of_tier = || nodes(self.deployed, &self.tier);
+        let cores = of_tier().filter_map(|part| part.unit.limits.cpus).fold(f64::INFINITY, f64::min);
+        let tier = ScaledTier {
+            name: self.tier.clone(),
+            units: of_tier().map(|part| part.name.clone()).collect(),
+            first: self.ready,
+            cores: scaler.target * cores,
+            least: scaler.least_nodes,
+            most: scaler.most_of(count),
+            settle: scaler.settle.into(),
+        };
+        let unable = || Fault::Site {
+            act: format!("let an autoscaler follow {}", self.tier),
+            source: "the platform has none".into(),
+        };
+        self.deployed.site().autoscaling().ok_or_else(unable)?.follow(&tier).await
     }
 
     /// The nodes at the start.
@@ -102,12 +142,24 @@ impl<'d> Elastic<'d> {
         let is_own = tier_of(&action.unit) == self.tier;
         let during = match action.act {
             ActionKind::Restart if is_own => before.saturating_sub(1),
+            ActionKind::RollingRestart if action.unit == self.tier => before.saturating_sub(1),
             _ => before.min(after),
         };
         if (before, during) == (after, after) {
             return Vec::new();
         }
         vec![self.supply(began, (during, before.max(after))), self.supply(ended, (after, after))]
+    }
+
+    /// A problem of the platform's autoscaler that was not noted yet.
+    pub(crate) fn new_problem(&mut self) -> Option<String> {
+        let Some(Scaling::Platform(autoscaler)) = &self.scaling else { return None };
+        let problem = autoscaler.decision().problem;
+        if problem == self.problem {
+            return None;
+        }
+        self.problem = problem;
+        self.problem.as_ref().map(|why| format!("the platform's autoscaler cannot decide: {why}"))
     }
 
     /// The action that the rule asks for after an interval, if it looks now; it does not look while an action
@@ -119,30 +171,35 @@ impl<'d> Elastic<'d> {
         let ready = self.running();
         let up: Vec<&StartedPart> =
             nodes(self.deployed, &self.tier).filter(|part| !part.has_ended()).collect();
-        let rule = self.rule.as_mut()?;
+        let scale = |wanted: u32| {
+            (wanted != ready).then(|| ActionPlan::of_run(to, &self.tier, ActionKind::Scale(wanted)))
+        };
+        let rule = match self.scaling.as_mut()? {
+            Scaling::Own(rule) => rule,
+            Scaling::Platform(_) if is_acting => return None,
+            Scaling::Platform(autoscaler) => return scale(autoscaler.decision().units),
+        };
         rule.use_of_cores.add((to - from).as_secs_f64(), &up, rows, processors);
         if to < rule.next || is_acting {
             return None;
         }
         rule.next = to + rule.plan.every;
         let value = match rule.plan.by {
-            ScaledBy::Cpu => std::mem::take(&mut rule.use_of_cores).share(),
+            ScaledBy::Cpu | ScaledBy::Platform => std::mem::take(&mut rule.use_of_cores).share(),
             ScaledBy::Load => self.course.level(to.as_secs_f64()) / f64::from(ready.max(1)),
         };
         let wanted = rule.scaler.nodes(to.as_secs_f64(), ready, value);
-        (wanted != ready).then(|| ActionPlan::of_run(to, &self.tier, ActionKind::Scale(wanted)))
+        scale(wanted)
     }
 }
 
 impl Rule {
     fn new(plan: ScalerPlan, nodes: u32, ready: u32) -> Self {
-        let most = if plan.most_nodes == 0 { nodes } else { plan.most_nodes };
         let rule = TargetRule {
             target: plan.target,
             tolerance: plan.tolerance,
             least: plan.least_nodes,
-            most: most.max(plan.least_nodes),
-            ActionKind::RollingRestart if action.unit == self.tier => before.saturating_sub(1),
+            most: plan.most_of(nodes),
             settle_s: plan.settle.as_secs_f64(),
         };
         let (scaler, next) = (Scaler::new(rule, ready), plan.every);

@@ -286,7 +286,7 @@ impl<'r, 'w> LoadPhase<'r, 'w> {
         let rows =
             self.probes.sample(self.run.clock.now(), interval.users, self.loads[0].engine.samples())?;
         self.keep_rows(&rows)?;
-        self.scale_after(interval, &rows);
+        self.scale_after(interval, &rows)?;
         if let Some(dense) = &mut self.dense {
             self.run.notes(dense.after(&rows, &self.run.ledger)?)?;
         }

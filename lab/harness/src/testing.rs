@@ -15,8 +15,8 @@ use barograph_model::{
     MeasureSpec, Nanos, NextOp, OpId, OpSpec, Outcome, Pace, Phase, Profile, QosRule, Rule, Share, UserId,
 };
 use barograph_platform::{
-    Ability, BoxFuture, Facts, Fault, Ledger, LedgerError, Limits, Machines, MissingRequirement, OnLine,
-    Pause, Platform, PlatformKind, Readiness, Resource, Site, SiteSpec, SweepResult, Unit, UnitExit,
+    Ability, Autoscaling, BoxFuture, Facts, Fault, Ledger, LedgerError, Limits, Machines, MissingRequirement,
+    OnLine, Pause, Platform, PlatformKind, Readiness, Resource, Site, SiteSpec, SweepResult, Unit, UnitExit,
     UnitHandle,
 };
 use barograph_record::Fill;
@@ -96,6 +96,18 @@ const PLATFORMS: [PlatformKind; 5] = [
 /// Workloads and platforms for its plans.
 pub(crate) const CATALOGUE: Catalogue<'static> = Catalogue { workloads: &[&TestKeys], platforms: &PLATFORMS };
 
+/// Keys without those of a workload, and this machine with more abilities than it has.
+pub(crate) const COMMON_KEYS: Catalogue<'static> = Catalogue {
+    workloads: &[],
+    platforms: &[
+        PlatformKind {
+            name: "process",
+            abilities: &[Ability::Processes, Ability::Disks, Ability::Moves, Ability::Autoscaler],
+        },
+        PLATFORMS[1],
+    ],
+};
+
 /// A workload whose data admit 60 users with four connections each, and which holds answers for 45 s. Its
 /// fill reports lines: a number is progress, "filled" is the end.
 #[derive(Default)]
@@ -108,6 +120,8 @@ pub(crate) struct TestWorkload {
     pub(crate) bare: bool,
     /// Nodes of its application behind a web server, where it has one.
     pub(crate) behind: usize,
+    /// Limit of the cores of each part of it, if any.
+    pub(crate) cpus: Option<f64>,
     /// Its operations block.
     pub(crate) blocks: bool,
     /// Tables of open files of its application, if several.
@@ -363,7 +377,7 @@ impl Application for TestWorkload {
             needs: vec![],
             uses: uses.iter().map(|name| (*name).to_owned()).collect(),
             values: vec![("token_file", Value::Text("/nonexistent".to_owned()))],
-            limits: Limits::default(),
+            limits: Limits { cpus: self.cpus, ..Limits::default() },
         };
         let nodes = &["application-1", "application-2", "application-3"][..];
         if self.behind > 0 {
@@ -493,6 +507,9 @@ impl Site for FakeSite {
     }
     fn machines(&self) -> Option<&dyn Machines> {
         self.slow.as_ref().map(|slow| slow as &dyn Machines)
+    }
+    fn autoscaling(&self) -> Option<&dyn Autoscaling> {
+        self.slow.as_ref().map(|slow| slow as &dyn Autoscaling)
     }
     fn close(self: Box<Self>) -> BoxFuture<'static, Result<(), Fault>> {
         Box::pin(async { Ok(()) })

@@ -27,6 +27,8 @@ pub enum Ability {
     VirtualAddresses,
     /// Hosts can be moved, cloned and restored while they run.
     Moves,
+    /// An autoscaler of the platform can say how many parts of a tier should run.
+    Autoscaler,
 }
 
 impl Ability {
@@ -46,6 +48,7 @@ impl Ability {
             Ability::DiskRates => "rates of disks",
             Ability::VirtualAddresses => "virtual addresses",
             Ability::Moves => "moves",
+            Ability::Autoscaler => "autoscaler",
         }
     }
 
@@ -65,6 +68,7 @@ impl Ability {
             Ability::DiskRates => "whose parts can have a limited rate of disks",
             Ability::VirtualAddresses => "whose hosts can hand addresses to each other",
             Ability::Moves => "whose hosts can be moved, cloned and taken back while they run",
+            Ability::Autoscaler => "with an autoscaler",
         }
     }
 }

@@ -42,6 +42,8 @@ pub struct ClusterPlan {
     pub requests: f64,
     /// Longest time for which a pod may wait for a lasting reason.
     pub pending: Nanos,
+    /// Class of the volumes of parts with file systems of their own; by default that of the cluster.
+    pub storage_class: Option<String>,
     /// Whether the parts of a lost node start on other nodes; otherwise the run ends.
     pub replaces_lost: bool,
 }
@@ -56,6 +58,7 @@ pub(crate) fn cluster(g: &mut SettingsReader) -> Option<ClusterPlan> {
     let drivers_apart = g.flag("deploy.kubernetes_drivers_apart", false);
     let requests = g.fraction("deploy.kubernetes_requests", 0.0..=1.0, 1.0);
     let pending = g.number("deploy.kubernetes_pending_s", 1..=MOST_PENDING_S, 5);
+    let class = g.optional_word("deploy.kubernetes_storage_class", "a class of volumes of the cluster");
     let lost = g.word("deploy.kubernetes_lost_node", &[END, REPLACE], END);
     Some(ClusterPlan {
         access: access?.map(PathBuf::from),
@@ -67,6 +70,7 @@ pub(crate) fn cluster(g: &mut SettingsReader) -> Option<ClusterPlan> {
         drivers_apart: drivers_apart?,
         requests: requests?,
         pending: Nanos::from_secs(pending?),
+        storage_class: class?,
         replaces_lost: lost? == REPLACE,
     })
 }

@@ -12,7 +12,7 @@ use crate::settings_reader::SettingsReader;
 pub(crate) const CORES_OF_DRIVERS: &str = "deploy.driver_cores";
 
 /// Keys that concern hosts, and so drivers too if these are units.
-const OF_HOSTS: [&str; 18] = [
+const OF_HOSTS: [&str; 19] = [
     "deploy.hosts",
     "deploy.link_mbit",
     "deploy.link_delay_ms",
@@ -26,6 +26,7 @@ const OF_HOSTS: [&str; 18] = [
     "deploy.kubernetes_nodes",
     "deploy.kubernetes_requests",
     "deploy.kubernetes_pending_s",
+    "deploy.kubernetes_storage_class",
     "deploy.kubernetes_lost_node",
     "deploy.kubernetes_driver_nodes",
     "deploy.kubernetes_drivers_apart",

@@ -27,9 +27,9 @@ pub struct ScalerPlan {
     pub by: ScaledBy,
     /// The value of each node that it aims at: a share of its cores, or a level of load.
     pub target: f64,
-    /// Relative distance from the target within which nothing changes.
+    /// Relative distance from the target within which nothing changes; that of a platform is its own.
     pub tolerance: f64,
-    /// Time between two looks.
+    /// Time between two looks; that of a platform is its own.
     pub every: Nanos,
     /// Time for which fewer nodes must be enough before any goes.
     pub settle: Nanos,
@@ -46,6 +46,8 @@ pub enum ScaledBy {
     Cpu,
     /// Level of the load for each node.
     Load,
+    /// Share of its cores that each node uses, by the autoscaler of the platform.
+    Platform,
 }
 
 /// Most nodes of a tier.
@@ -63,15 +65,12 @@ const MOST_TARGET: f64 = 10_000_000.0;
 /// Keys that belong to a tier.
 const OF_A_TIER: [&str; 3] = ["elasticity.demand", "elasticity.first_nodes", "elasticity.scaler"];
 
-/// Keys that belong to a rule.
-const OF_A_RULE: [&str; 6] = [
-    "elasticity.target",
-    "elasticity.tolerance",
-    "elasticity.every_s",
-    "elasticity.settle_s",
-    "elasticity.least_nodes",
-    "elasticity.most_nodes",
-];
+/// Keys that belong to a rule of the harness; the autoscaler of a platform has settings of its own for them.
+const OF_OWN_RULE: [&str; 2] = ["elasticity.tolerance", "elasticity.every_s"];
+
+/// Keys that belong to any rule.
+const OF_A_RULE: [&str; 4] =
+    ["elasticity.target", "elasticity.settle_s", "elasticity.least_nodes", "elasticity.most_nodes"];
 
 pub(crate) fn elasticity(g: &mut SettingsReader) -> Option<ElasticityPlan> {
     let tier = g.word("elasticity.tier", &[], "");
@@ -81,14 +80,20 @@ pub(crate) fn elasticity(g: &mut SettingsReader) -> Option<ElasticityPlan> {
     }
     let demand = g.optional_word("elasticity.demand", "a file of `barograph demand`");
     let first = g.number("elasticity.first_nodes", 0..=MOST_NODES, 0);
-    let scaler = g.choice("elasticity.scaler", &["none", "cpu", "load"], "none");
+    let scaler = g.choice("elasticity.scaler", &["none", "cpu", "load", "platform"], "none");
     let by = match scaler {
         Some("cpu") => Some(ScaledBy::Cpu),
         Some("load") => Some(ScaledBy::Load),
+        Some("platform") => Some(ScaledBy::Platform),
         _ => None,
     };
+    let has_rule = by.is_some() || scaler.is_none();
     for key in OF_A_RULE {
-        g.only_with(key, by.is_some() || scaler.is_none(), "elasticity.scaler = \"cpu\" or \"load\"");
+        g.only_with(key, has_rule, "elasticity.scaler = \"cpu\", \"load\" or \"platform\"");
+    }
+    for key in OF_OWN_RULE {
+        let is_own = has_rule && by != Some(ScaledBy::Platform);
+        g.only_with(key, is_own, "elasticity.scaler = \"cpu\" or \"load\"");
     }
     let rule = rule(g, by);
     scaler?;
@@ -110,9 +115,10 @@ fn rule(g: &mut SettingsReader, by: Option<ScaledBy>) -> Option<Option<ScalerPla
     let most = g.number("elasticity.most_nodes", 0..=MOST_NODES, 0);
     let (target, least, most) = (target?, least?, most?);
     let target = match by {
-        Some(ScaledBy::Cpu) if target == 0.0 => CPU_TARGET,
-        Some(ScaledBy::Cpu) if target > 1.0 => {
-            let allowed = "above 0 and at most 1 with elasticity.scaler = \"cpu\": a share of a node's cores";
+        Some(ScaledBy::Cpu | ScaledBy::Platform) if target == 0.0 => CPU_TARGET,
+        Some(ScaledBy::Cpu | ScaledBy::Platform) if target > 1.0 => {
+            let allowed =
+                "above 0 and at most 1, unless elasticity.scaler = \"load\": a share of a node's cores";
             g.refuse("elasticity.target", target, allowed, "give a share, as in 0.6");
             return None;
         }
@@ -145,11 +151,26 @@ fn rule(g: &mut SettingsReader, by: Option<ScaledBy>) -> Option<Option<ScalerPla
     }))
 }
 
+impl ScalerPlan {
+    /// Most nodes, of a tier with this many.
+    #[must_use]
+    pub fn most_of(&self, deployed: u32) -> u32 {
+        let most = if self.most_nodes == 0 { deployed } else { self.most_nodes };
+        most.max(self.least_nodes)
+    }
+}
+
 impl ElasticityPlan {
     /// Whether elasticity is measured.
     #[must_use]
     pub fn is_measured(&self) -> bool {
         !self.tier.is_empty()
+    }
+
+    /// Whether the autoscaler of the platform decides how many nodes run.
+    #[must_use]
+    pub fn follows_platform(&self) -> bool {
+        self.scaler.is_some_and(|rule| rule.by == ScaledBy::Platform)
     }
 
     /// Lines of the explanation of a plan.
@@ -168,7 +189,9 @@ impl ElasticityPlan {
         let supply = format!("elastic   nodes of {}{first}{demand}", self.tier);
         let rule = self.scaler.map(|rule| {
             let of = match rule.by {
-                ScaledBy::Cpu => format!("{} % of its cores in use", rule.target * 100.0),
+                ScaledBy::Cpu | ScaledBy::Platform => {
+                    format!("{} % of its cores in use", rule.target * 100.0)
+                }
                 ScaledBy::Load => format!("a load of {}", rule.target),
             };
             let (every, settle) = (rule.every.as_secs_f64(), rule.settle.as_secs_f64());
@@ -176,8 +199,12 @@ impl ElasticityPlan {
                 0 => "all".to_owned(),
                 most => most.to_string(),
             };
+            let looks = match rule.by {
+                ScaledBy::Platform => "by the autoscaler of the platform".to_owned(),
+                ScaledBy::Cpu | ScaledBy::Load => format!("looked at every {every} s"),
+            };
             format!(
-                "elastic   {} to {most} nodes, each with {of}: looked at every {every} s, fewer after {settle} s",
+                "elastic   {} to {most} nodes, each with {of}: {looks}, fewer after {settle} s",
                 rule.least_nodes
             )
         });
@@ -213,6 +240,15 @@ mod tests {
     }
 
     #[test]
+    fn the_autoscaler_of_a_platform_has_its_own_interval() {
+        let plan = read("tier = \"application\"\nscaler = \"platform\"\nsettle_s = 30").unwrap();
+        assert!(plan.follows_platform() && !read("").unwrap().follows_platform());
+        let line = "elastic   1 to all nodes, each with 60 % of its cores in use: by the autoscaler of the \
+                    platform, fewer after 30 s";
+        assert_eq!(plan.explain()[1], line);
+    }
+
+    #[test]
     fn what_was_resolved_reads_back() {
         let text =
             "[elasticity]\ntier = \"application\"\ndemand = \"d.toml\"\nscaler = \"load\"\ntarget = 12.5\n";
@@ -238,6 +274,12 @@ mod tests {
                 "tier = \"a\"\nscaler = \"cpu\"\nleast_nodes = 3\nmost_nodes = 2",
                 "`elasticity.least_nodes` = 3",
             ),
+            ("tier = \"a\"\nscaler = \"platform\"\ntarget = 30", "`elasticity.target` = 30"),
+            (
+                "tier = \"a\"\nscaler = \"platform\"\ntolerance = 0.2",
+                "`elasticity.tolerance` = 0.2\n  allowed: only with elasticity.scaler = \"cpu\" or \"load\"",
+            ),
+            ("tier = \"a\"\nscaler = \"platform\"\nevery_s = 5", "`elasticity.every_s` = 5"),
             ("tier = \"a\"\nscaler = \"cpu\"\nevery_s = 0", "`elasticity.every_s` = 0"),
         ] {
             let refused = read(text).unwrap_err();

@@ -163,6 +163,7 @@ fn what_is_asked_of_a_cluster_stays_in_the_resolved_plan() {
         "deploy.kubernetes_nodes=disk=ssd,zone=a",
         "deploy.kubernetes_requests=0.5",
         "deploy.kubernetes_pending_s=60",
+        "deploy.kubernetes_storage_class=fast",
         "deploy.kubernetes_lost_node=replace",
         "deploy.kubernetes_driver_nodes=role=driver",
         "deploy.kubernetes_drivers_apart=true",

@@ -4,6 +4,7 @@
 //! This crate knows no platform. A platform writes to the [`Ledger`] before it creates anything, so that the
 //! leftovers of a killed driver can be swept later. The crate has no async runtime: futures are boxed.
 
+mod autoscaler;
 mod fault;
 mod guest;
 mod ledger;
@@ -18,6 +19,7 @@ mod site;
 mod unit;
 mod unit_exit;
 
+pub use autoscaler::{Autoscaler, Autoscaling, ScaleDecision, ScaledTier};
 pub use barograph_model::{Ability, PlatformKind};
 pub use fault::{Fault, LogTail, Side};
 pub use guest::{GuestCounters, UnitCounters};

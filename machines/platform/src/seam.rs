@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::autoscaler::Autoscaling;
 use crate::{
     Ability, Fault, GuestCounters, Ledger, LedgerError, Limits, LinkSpec, LogTail, PlatformKind, Resource,
     SiteSpec, Unit, UnitExit,
@@ -181,6 +182,11 @@ pub trait Site: Send + Sync {
 
     /// Returns the ability to keep units off nodes.
     fn nodes(&self) -> Option<&dyn Nodes> {
+        None
+    }
+
+    /// Returns the ability to let an autoscaler follow a tier.
+    fn autoscaling(&self) -> Option<&dyn Autoscaling> {
         None
     }
 }

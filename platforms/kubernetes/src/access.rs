@@ -105,6 +105,11 @@ pub(crate) fn refused(error: &kube::Error) -> String {
     }
 }
 
+/// Whether this user may not do it.
+pub(crate) fn is_forbidden(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 403)
+}
+
 /// Whether an object is not there.
 pub(crate) fn is_gone(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 404)

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use barograph_platform::{
-    Fault, LogTail, OnLine, Readiness, ReadinessCheck, ReadyAddress, Unit, UnitExit, UnitOutput,
+    Fault, LogTail, OnLine, Readiness, ReadinessCheck, ReadyAddress, Step, Unit, UnitExit, UnitOutput,
 };
 use barograph_platform_process::{open_output, until_answered};
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use kube::Api;
 use kube::api::Patch;
 use tokio::runtime::Handle;
@@ -95,8 +95,22 @@ fn give(folder: &Path, user: u32) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Claims the volume of a unit, unless it has none or has it already.
+async fn claim(site: &KubernetesSite, unit: &Unit) -> Result<(), Fault> {
+    let Some(wanted) = site.common.claims.of_unit(&site.common.site, &unit.name) else { return Ok(()) };
+    let name = names::claim(&site.common.site, &unit.name);
+    let claims = Api::<PersistentVolumeClaim>::namespaced(site.client.clone(), &site.namespace);
+    let made = claims.patch(&name, &apply(), &Patch::Apply(&wanted)).await;
+    made.map(drop).map_err(|error| Fault::Unit {
+        unit: unit.name.clone(),
+        act: "claim the volume of".to_owned(),
+        source: refused(&error).into(),
+    })
+}
+
 impl<'a> Begun<'a> {
     async fn begin(site: &'a KubernetesSite, unit: &'a Unit) -> Result<Self, Fault> {
+        claim(site, unit).await?;
         let name = site.next_pod(&unit.name);
         let pods = site.pods();
         let begun = Begun { site, unit, view: site.watch.of(&name), pods, name, is_kept: false };
@@ -118,6 +132,9 @@ impl<'a> Begun<'a> {
             Ok(started) => started.map_err(|why| self.fault("start the pod of", why))?,
             Err(_) => return Err(self.fault("start the pod of", format!("it did not run within {START:?}"))),
         };
+        if self.site.common.claims.has(&self.unit.name) {
+            logs::of_step(&self.pods, &self.name, names::COPY.to_owned(), &self.unit.log).await;
+        }
         for number in 1..=self.unit.prepare.len() {
             if let PodState::StepFailed { number: failed, .. } = &state
                 && number > *failed
@@ -175,12 +192,14 @@ impl<'a> Begun<'a> {
     }
 
     fn step_fault(&self, number: usize, ended: UnitExit) -> Fault {
-        let step = self.unit.prepare.get(number - 1);
-        let words =
-            step.map(|step| [step.program.display().to_string()].into_iter().chain(step.args.clone()));
+        let step = number.checked_sub(1).and_then(|at| self.unit.prepare.get(at));
+        let words = |step: &Step| [step.program.display().to_string()].into_iter().chain(step.args.clone());
         Fault::Prepare {
             unit: self.unit.name.clone(),
-            step: words.into_iter().flatten().collect::<Vec<_>>().join(" "),
+            step: match step {
+                Some(step) => words(step).collect::<Vec<_>>().join(" "),
+                None => "copy of its files to its volume".to_owned(),
+            },
             ended,
             log: LogTail::of(&self.unit.log, LogTail::SHOWN),
         }

@@ -8,6 +8,8 @@
 //! see them: they are this machine, or share a file system with it.
 
 mod access;
+mod autoscaler;
+mod claims;
 mod create;
 mod drained;
 mod events;
@@ -37,7 +39,7 @@ use barograph_platform::{
 
 /// Its name and abilities.
 pub const KIND: PlatformKind =
-    PlatformKind { name: "kubernetes", abilities: &[Ability::Hosts, Ability::Pods] };
+    PlatformKind { name: "kubernetes", abilities: &[Ability::Hosts, Ability::Pods, Ability::Autoscaler] };
 
 /// Runs units as pods. Needs a tokio runtime with time and I/O enabled.
 #[derive(Clone, Copy, Debug, Default)]

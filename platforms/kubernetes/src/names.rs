@@ -23,6 +23,9 @@ pub(crate) const MANAGER: &str = "barograph";
 /// Container of a unit in its pod.
 pub(crate) const CONTAINER: &str = "unit";
 
+/// Container that copies the files of a unit to its volume.
+pub(crate) const COPY: &str = "copy";
+
 /// Longest name of an object; services take no longer ones.
 const LONGEST: usize = 63;
 
@@ -36,6 +39,16 @@ pub(crate) fn service(site: &str, host: &str) -> String {
     plain(&format!("bg-{site}-{host}"))
 }
 
+/// Returns the autoscaler of a tier, and the deployment whose number it sets.
+pub(crate) fn autoscaler(site: &str, tier: &str) -> String {
+    plain(&format!("bg-{site}-{tier}"))
+}
+
+/// Returns the claim of a unit.
+pub(crate) fn claim(site: &str, unit: &str) -> String {
+    plain(&format!("bg-{site}-{unit}"))
+}
+
 /// Returns the pod of a unit. A pod's name is not used again within a site: `number` counts its pods.
 pub(crate) fn pod(site: &str, unit: &str, number: u64) -> String {
     plain(&format!("bg-{site}-{unit}-{number}"))
@@ -44,6 +57,11 @@ pub(crate) fn pod(site: &str, unit: &str, number: u64) -> String {
 /// Returns the container of one step before a unit's start, counted from 1.
 pub(crate) fn step(number: usize) -> String {
     format!("step-{number}")
+}
+
+/// Returns the number of a step from its container's name; 0 for the copy of files before the steps.
+pub(crate) fn step_of(container: &str) -> usize {
+    container.strip_prefix("step-").and_then(|number| number.parse().ok()).unwrap_or_default()
 }
 
 /// Returns the labels of a site's objects.

@@ -15,6 +15,7 @@ use tokio::net::UdpSocket;
 use tokio::time::{sleep, timeout};
 
 use crate::access::{Access, is_gone, refused};
+use crate::claims::Claims;
 use crate::drained::DrainedNodes;
 use crate::mounts::View;
 use crate::names;
@@ -56,6 +57,7 @@ pub(crate) async fn open(spec: &SiteSpec, ledger: &Ledger) -> Result<KubernetesS
         requests: options.requests,
         nodes: options.nodes.clone(),
         group: options.group.clone(),
+        claims: Claims::of(spec, options.storage_class.clone()),
     };
     let wanted = own.then(|| objects::namespace(&spec.id, true));
     let place = (spec.id.as_str(), namespace.as_str());

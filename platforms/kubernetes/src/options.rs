@@ -26,6 +26,10 @@ pub(crate) struct Options {
     pub(crate) nodes: BTreeMap<String, String>,
     /// Hosts with nodes of their own.
     pub(crate) group: Group,
+    /// Class of the volumes of units; `None` for that of the cluster.
+    pub(crate) storage_class: Option<String>,
+    /// Whether a tier follows the cluster's autoscaler.
+    pub(crate) autoscaler: bool,
     /// Longest time for which a pod may wait for a reason that does not end by itself.
     pub(crate) pending: Duration,
 }
@@ -51,13 +55,15 @@ impl Default for Options {
             requests: 1.0,
             nodes: BTreeMap::new(),
             group: Group::default(),
+            storage_class: None,
+            autoscaler: false,
             pending: Duration::from_secs(5),
         }
     }
 }
 
 /// Names and allowed values, for messages.
-const KNOWN: [(&str, &str); 10] = [
+const KNOWN: [(&str, &str); 12] = [
     ("access", "the path of a file"),
     ("context", "a name in the file of access"),
     ("namespace", "the name of a namespace that is there"),
@@ -67,6 +73,8 @@ const KNOWN: [(&str, &str); 10] = [
     ("group", "names of hosts as `a,b`"),
     ("group-nodes", "labels of nodes as `disk=ssd,zone=a`"),
     ("group-apart", "`true` or `false`"),
+    ("storage-class", "the name of a class of volumes"),
+    ("autoscaler", "`true` or `false`"),
     ("pending-s", "a number of seconds"),
 ];
 
@@ -94,6 +102,8 @@ impl Options {
             "group" => self.group.hosts = value.split(',').map(str::to_owned).collect(),
             "group-nodes" => self.group.nodes = labels(value)?,
             "group-apart" => self.group.apart = value.parse().ok()?,
+            "storage-class" => self.storage_class = Some(text()?),
+            "autoscaler" => self.autoscaler = value.parse().ok()?,
             "pending-s" => self.pending = Duration::from_secs(value.parse().ok()?),
             _ => return None,
         }
@@ -157,10 +167,13 @@ mod tests {
             ("kubernetes-group", "driver-1,driver-2"),
             ("kubernetes-group-nodes", "role=driver"),
             ("kubernetes-group-apart", "true"),
+            ("kubernetes-storage-class", "fast"),
+            ("kubernetes-autoscaler", "true"),
         ])
         .unwrap();
         assert_eq!((options.context.as_deref(), options.requests), (Some("lab"), 0.5));
-        assert_eq!(options.nodes["zone"], "a");
+        assert_eq!((options.nodes["zone"].as_str(), options.autoscaler), ("a", true));
+        assert_eq!(options.storage_class.as_deref(), Some("fast"));
         assert_eq!(options.pending, Duration::from_secs(60));
         let group = &options.group;
         assert_eq!((group.hosts.len(), group.nodes["role"].as_str(), group.apart), (2, "driver", true));
@@ -177,7 +190,7 @@ mod tests {
                 "the Kubernetes platform has no option `kubernetes-colour`; it has `kubernetes-access`, \
                  `kubernetes-context`, `kubernetes-namespace`, `kubernetes-image`, `kubernetes-requests`, \
                  `kubernetes-nodes`, `kubernetes-group`, `kubernetes-group-nodes`, `kubernetes-group-apart`, \
-                 `kubernetes-pending-s`",
+                 `kubernetes-storage-class`, `kubernetes-autoscaler`, `kubernetes-pending-s`",
             ]
         );
         for (name, value) in [

@@ -3,7 +3,7 @@
 use barograph_platform::UnitExit;
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, Pod, PodCondition, PodStatus};
 
-use crate::names::CONTAINER;
+use crate::names::{self, CONTAINER};
 
 /// Exit codes above this one are those of signals.
 const SIGNALS: i32 = 128;
@@ -44,7 +44,7 @@ pub(crate) enum PodState {
     },
     /// A step before its program failed.
     StepFailed {
-        /// The step, counted from 1.
+        /// The step, counted from 1; 0 is the copy of files before the steps.
         number: usize,
         /// How it ended.
         ended: UnitExit,
@@ -133,13 +133,13 @@ fn exit_of(ended: &ContainerStateTerminated) -> UnitExit {
     }
 }
 
-/// Returns the first step that failed, counted from 1.
+/// Returns the first step that failed, counted from 1; 0 is the copy of files before the steps.
 fn failed_step(status: &PodStatus) -> Option<(usize, UnitExit)> {
-    let steps = status.init_container_statuses.iter().flatten().enumerate();
-    let mut ended = steps.filter_map(|(at, step)| {
+    let steps = status.init_container_statuses.iter().flatten();
+    let mut ended = steps.filter_map(|step| {
         let ended = step.state.as_ref()?.terminated.as_ref()?;
         match ended_as(ended) {
-            PodState::Ended { how, .. } if !how.is_success() => Some((at + 1, how)),
+            PodState::Ended { how, .. } if !how.is_success() => Some((names::step_of(&step.name), how)),
             _ => None,
         }
     });
@@ -252,9 +252,13 @@ mod tests {
         let evicted = serde_json::json!({ "phase": "Failed", "reason": "Evicted", "message": "disk" });
         let how = UnitExit::Unknown("Evicted: disk".to_owned());
         assert_eq!(state_of(&evicted), PodState::Ended { how, out_of_memory: false });
-        let steps = container(&serde_json::json!({ "terminated": { "exitCode": 3 } }));
-        let failed = state_of(&serde_json::json!({ "phase": "Pending", "initContainerStatuses": steps }));
-        assert_eq!(failed, PodState::StepFailed { number: 1, ended: UnitExit::Code(3) });
+        let failed = |name: &str| {
+            let mut steps = container(&serde_json::json!({ "terminated": { "exitCode": 3 } }));
+            steps[0]["name"] = name.into();
+            state_of(&serde_json::json!({ "phase": "Pending", "initContainerStatuses": steps }))
+        };
+        assert_eq!(failed("step-2"), PodState::StepFailed { number: 2, ended: UnitExit::Code(3) });
+        assert_eq!(failed("copy"), PodState::StepFailed { number: 0, ended: UnitExit::Code(3) });
         let gone = PodState::Waits(None).gone();
         let how = UnitExit::Unknown("its pod was removed".to_owned());
         assert_eq!(gone, PodState::Ended { how, out_of_memory: false });

@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::access::{Access, is_gone, refused};
+use crate::autoscaler::METRICS;
 use crate::names;
 use crate::nodes::{self, Found, FreeNode, Room};
 use crate::options::{Group, Options};
@@ -24,13 +25,6 @@ const ANSWER: Duration = Duration::from_secs(3);
 pub(crate) async fn look(site: &SiteSpec) -> Result<Facts, Vec<MissingRequirement>> {
     let options = Options::of(site)?;
     let mut missing: Vec<MissingRequirement> = site.hosts.iter().flat_map(of_host).collect();
-    missing.extend(site.disks.iter().map(|disk| MissingRequirement {
-        what: format!(
-            "unit `{}` wants a file system of its own, and pods have folders of their node",
-            disk.unit
-        ),
-        hint: "leave deploy.TIER_disk_mib out, or use platform `namespace`".to_owned(),
-    }));
     let mut facts = vec![fact("platform", "kubernetes")];
     match Local::look(&SiteSpec { hosts: Vec::new(), ..site.clone() }) {
         Ok(more) => facts.extend(more.into_iter().map(|(name, value)| (format!("here {name}"), value))),
@@ -80,14 +74,15 @@ async fn of_cluster(
 ) -> Result<Facts, Vec<MissingRequirement>> {
     let own = names::namespace(&site.id);
     let namespace = options.namespace.as_deref().unwrap_or(&own);
-    let rights = rights::lacking(client, namespace, options.namespace.is_none());
-    let (rights, there, reached, nodes) = tokio::join!(
-        rights,
+    let (rights, there, reached, metrics, nodes) = tokio::join!(
+        rights::lacking(client, namespace, (site, options)),
         namespace_is_there(client, options),
         reached(client),
+        has_metrics(client, options),
         nodes::list_all(client, options)
     );
-    let mut missing: Vec<MissingRequirement> = [rights, there, reached].into_iter().flatten().collect();
+    let missing = [rights, there, reached, metrics].into_iter().flatten();
+    let mut missing: Vec<MissingRequirement> = missing.collect();
     let mut facts = Facts::new();
     match nodes {
         // The right to it is missing, which is said above.
@@ -104,6 +99,10 @@ async fn of_cluster(
         }
     }
     facts.extend(more(options, namespace));
+    if !site.disks.is_empty() {
+        let class = options.storage_class.as_deref().unwrap_or("that of the cluster");
+        facts.push(fact("volumes", &format!("{} claims, class {class}", site.disks.len())));
+    }
     if missing.is_empty() { Ok(facts) } else { Err(missing) }
 }
 
@@ -116,6 +115,22 @@ async fn namespace_is_there(client: &Client, options: &Options) -> Option<Missin
     gone.then(|| MissingRequirement {
         what: format!("the cluster has no namespace `{name}`"),
         hint: "make it, or leave deploy.kubernetes_namespace out for one of the run's own".to_owned(),
+    })
+}
+
+/// Checks that the cluster has metrics of pods for its autoscaler.
+async fn has_metrics(client: &Client, options: &Options) -> Option<MissingRequirement> {
+    if !options.autoscaler {
+        return None;
+    }
+    let why = match client.list_api_group_resources(METRICS).await {
+        Ok(_) => return None,
+        Err(error) if is_gone(&error) => "the API has no such group".to_owned(),
+        Err(error) => refused(&error),
+    };
+    Some(MissingRequirement {
+        what: format!("the cluster's autoscaler has no metrics of pods: {METRICS} does not answer ({why})"),
+        hint: "install metrics-server in the cluster, or set elasticity.scaler = \"cpu\"".to_owned(),
     })
 }
 
@@ -220,12 +235,14 @@ fn more(options: &Options, namespace: &str) -> Facts {
         Some(name) => format!("{name}, which was there"),
         None => format!("{namespace}, of the run"),
     };
-    vec![
+    let autoscaler = options.autoscaler.then(|| fact("autoscaler", &format!("the cluster's, by {METRICS}")));
+    let all = [
         fact("namespace", &space),
         fact("isolation", "a pod for each unit"),
         fact("programs", &programs),
         fact("network", "a service for each host, with an address of the cluster"),
         fact("requests", &format!("{} of the limits", options.requests)),
         fact("logs", "read through the API server; stdout and stderr are one"),
-    ]
+    ];
+    all.into_iter().chain(autoscaler).collect()
 }

@@ -1,15 +1,19 @@
 //! Everything of a site in a cluster, and its removal.
 
+use std::fmt::Debug;
 use std::time::Duration;
 
 use barograph_platform::{Entry, Fault, Ledger, Resource};
-use k8s_openapi::api::core::v1::{Namespace, Pod, Service};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim, Pod, Service};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
+use serde::de::DeserializeOwned;
 use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 
-use crate::access::{Access, is_gone, refused};
+use crate::access::{Access, is_forbidden, is_gone, refused};
 use crate::names;
 use crate::objects;
 
@@ -103,10 +107,16 @@ pub(crate) async fn remove(client: &Client, thing: &Resource) -> Result<bool, St
             Ok(_) => {}
         }
     }
-    let there =
-        remove_pods(client, namespace, site).await? | remove_services(client, namespace, site).await?;
+    let services = Api::<Service>::namespaced(client.clone(), namespace);
+    let there = remove_pods(client, namespace, site).await? | remove_all(services, site).await?;
     if !own {
-        return Ok(there);
+        let claims = Api::<PersistentVolumeClaim>::namespaced(client.clone(), namespace);
+        let scalers = Api::<HorizontalPodAutoscaler>::namespaced(client.clone(), namespace);
+        let targets = Api::<Deployment>::namespaced(client.clone(), namespace);
+        return Ok(there
+            | remove_all(claims, site).await?
+            | remove_all(scalers, site).await?
+            | remove_all(targets, site).await?);
     }
     match spaces.delete(namespace, &DeleteParams::background()).await {
         Err(error) if !is_gone(&error) => return Err(refused(&error)),
@@ -156,16 +166,23 @@ pub(crate) async fn delete_pod(pods: &Api<Pod>, name: &str, grace_s: u32) -> Res
     }
 }
 
-async fn remove_services(client: &Client, namespace: &str, site: &str) -> Result<bool, String> {
-    let services = Api::<Service>::namespaced(client.clone(), namespace);
-    let left = services.list(&of_site(site)).await.map_err(|error| refused(&error))?;
-    for service in &left.items {
-        match services.delete(&service.name_any(), &DeleteParams::default()).await {
+/// Removes objects of one kind. Without the right to list them, none was made.
+async fn remove_all<K>(objects: Api<K>, site: &str) -> Result<bool, String>
+where
+    K: kube::Resource + Clone + Debug + DeserializeOwned,
+{
+    let left = match objects.list(&of_site(site)).await {
+        Ok(left) => left.items,
+        Err(error) if is_forbidden(&error) => return Ok(false),
+        Err(error) => return Err(refused(&error)),
+    };
+    for object in &left {
+        match objects.delete(&object.name_any(), &DeleteParams::default()).await {
             Err(error) if !is_gone(&error) => return Err(refused(&error)),
             _ => {}
         }
     }
-    Ok(!left.items.is_empty())
+    Ok(!left.is_empty())
 }
 
 fn of_site(site: &str) -> ListParams {

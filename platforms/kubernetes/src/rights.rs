@@ -1,6 +1,6 @@
 //! The rights that a site needs, which `role.yaml` grants.
 
-use barograph_platform::MissingRequirement;
+use barograph_platform::{MissingRequirement, SiteSpec};
 use futures::future::join_all;
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
@@ -9,38 +9,61 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 
 use crate::access::refused;
+use crate::options::Options;
 
 /// Actions on a kind of objects.
 struct Right {
+    /// Group of the API; empty for that of pods.
+    group: &'static str,
     resource: &'static str,
     /// Part of an object, as `log`; empty for the whole.
     part: &'static str,
     verbs: &'static [&'static str],
     /// Whether it is of the whole cluster, and not of a namespace.
     of_cluster: bool,
-    /// Whether it is needed only for namespaces of sites' own.
-    own_namespace: bool,
+    needed: Needed,
+}
+
+/// Sites that need a right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Needed {
+    /// All.
+    Always,
+    /// Those with namespaces of their own.
+    OwnNamespace,
+    /// Those with units on volumes.
+    Claims,
+    /// Those with a tier that follows the cluster's autoscaler.
+    Autoscaler,
 }
 
 const fn of_namespace(resource: &'static str, verbs: &'static [&'static str]) -> Right {
-    Right { resource, part: "", verbs, of_cluster: false, own_namespace: false }
+    Right { group: "", resource, part: "", verbs, of_cluster: false, needed: Needed::Always }
+}
+
+const fn of_autoscaler(group: &'static str, resource: &'static str, verbs: &'static [&'static str]) -> Right {
+    Right { group, needed: Needed::Autoscaler, ..of_namespace(resource, verbs) }
 }
 
 /// All rights.
-const RIGHTS: [Right; 7] = [
+const RIGHTS: [Right; 10] = [
     Right {
-        resource: "namespaces",
-        part: "",
-        verbs: &["create", "delete", "get"],
         of_cluster: true,
-        own_namespace: true,
+        needed: Needed::OwnNamespace,
+        ..of_namespace("namespaces", &["create", "delete", "get"])
     },
-    Right { resource: "nodes", part: "", verbs: &["list"], of_cluster: true, own_namespace: false },
+    Right { of_cluster: true, ..of_namespace("nodes", &["list"]) },
     of_namespace("pods", &["create", "delete", "get", "list", "patch", "watch"]),
-    Right { resource: "pods", part: "log", verbs: &["get"], of_cluster: false, own_namespace: false },
+    Right { part: "log", ..of_namespace("pods", &["get"]) },
     of_namespace("services", &["create", "delete", "get", "list", "patch"]),
     of_namespace("events", &["list"]),
     of_namespace("serviceaccounts", &["get"]),
+    Right {
+        needed: Needed::Claims,
+        ..of_namespace("persistentvolumeclaims", &["create", "delete", "list", "patch"])
+    },
+    of_autoscaler("apps", "deployments", &["create", "delete", "list", "patch"]),
+    of_autoscaler("autoscaling", "horizontalpodautoscalers", &["create", "delete", "get", "list", "patch"]),
 ];
 
 impl Right {
@@ -57,10 +80,16 @@ impl Right {
 pub(crate) async fn lacking(
     client: &Client,
     namespace: &str,
-    own_namespace: bool,
+    (site, options): (&SiteSpec, &Options),
 ) -> Option<MissingRequirement> {
+    let own_namespace = options.namespace.is_none();
     let reviews = Api::<SelfSubjectAccessReview>::all(client.clone());
-    let needed = RIGHTS.iter().filter(|right| own_namespace || !right.own_namespace);
+    let needed = RIGHTS.iter().filter(|right| match right.needed {
+        Needed::Always => true,
+        Needed::OwnNamespace => own_namespace,
+        Needed::Claims => !site.disks.is_empty(),
+        Needed::Autoscaler => options.autoscaler,
+    });
     let each = needed.flat_map(|right| right.verbs.iter().map(move |verb| (right, *verb)));
     let asked = join_all(each.map(|(right, verb)| ask(&reviews, right, verb, namespace))).await;
     let (mut missing, mut unknown) = (Vec::new(), None);
@@ -90,6 +119,7 @@ async fn ask(
     namespace: &str,
 ) -> Result<Option<String>, kube::Error> {
     let attributes = ResourceAttributes {
+        group: Some(right.group.to_owned()).filter(|group| !group.is_empty()),
         resource: Some(right.resource.to_owned()),
         subresource: Some(right.part.to_owned()).filter(|part| !part.is_empty()),
         verb: Some(verb.to_owned()),
@@ -114,7 +144,8 @@ mod tests {
     fn the_role_grants_exactly_what_is_needed() {
         let rule = |right: &Right| {
             format!(
-                "- apiGroups: [\"\"]\n  resources: [{}]\n  verbs: [{}]\n",
+                "- apiGroups: [\"{}\"]\n  resources: [{}]\n  verbs: [{}]\n",
+                right.group,
                 right.name(),
                 right.verbs.join(", ")
             )

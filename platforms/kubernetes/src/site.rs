@@ -7,7 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use barograph_platform::{
-    BoxFuture, Facts, Fault, HERE, MissingRequirement, Nodes, OnLine, Readiness, Site, Unit, UnitHandle,
+    Autoscaling, BoxFuture, Facts, Fault, HERE, MissingRequirement, Nodes, OnLine, Readiness, Site, Unit,
+    UnitHandle,
 };
 use barograph_platform_process::Local;
 use k8s_openapi::api::core::v1::{Event, Pod};
@@ -181,6 +182,10 @@ impl Site for KubernetesSite {
     }
 
     fn nodes(&self) -> Option<&dyn Nodes> {
+        Some(self)
+    }
+
+    fn autoscaling(&self) -> Option<&dyn Autoscaling> {
         Some(self)
     }
 

@@ -13,6 +13,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use rustix::process::{getgid, getuid};
 
+use crate::claims::{Claims, claim_folder, copying};
 use crate::mounts::View;
 use crate::names;
 use crate::objects::of_host;
@@ -50,16 +51,26 @@ pub(crate) struct Common {
     pub(crate) nodes: BTreeMap<String, String>,
     /// Hosts with nodes of their own.
     pub(crate) group: Group,
+    /// Volumes of units with file systems of their own.
+    pub(crate) claims: Claims,
 }
 
 impl Common {
     /// Returns the pod of a unit.
     pub(crate) fn pod(&self, unit: &Unit, name: &str) -> Pod {
-        let (volumes, mounts) = self.view.with_folder(&unit.workdir).volumes();
+        let (mut volumes, mounts) = self.view.with_folder(&unit.workdir).volumes();
+        let has_claim = self.claims.has(&unit.name);
+        if has_claim {
+            claim_folder(&mut volumes, &mounts, &unit.workdir, names::claim(&self.site, &unit.name));
+        }
+        let copy = has_claim.then(|| {
+            let plain = self.container(unit, names::COPY, (&unit.program, &[]), &mounts);
+            copying(plain, &unit.workdir)
+        });
         let steps = unit.prepare.iter().enumerate().map(|(at, step)| {
             self.container(unit, &names::step(at + 1), (&step.program, &step.args), &mounts)
         });
-        let steps: Vec<Container> = steps.collect();
+        let steps: Vec<Container> = copy.into_iter().chain(steps).collect();
         let main = Container {
             // A program that watches its input sees no end of it while the pod lives.
             stdin: Some(true),
@@ -91,7 +102,7 @@ impl Common {
                 enable_service_links: Some(false),
                 // Units know each other by addresses.
                 dns_policy: Some("Default".to_owned()),
-                security_context: Some(self.user(unit.user)),
+                security_context: Some(self.user(unit.user, has_claim)),
                 tolerations: Some(LOST.iter().map(|taint| toleration(taint)).collect()),
                 ..PodSpec::default()
             }),
@@ -146,12 +157,15 @@ impl Common {
         }
     }
 
-    fn user(&self, user: User) -> PodSecurityContext {
+    fn user(&self, user: User, has_claim: bool) -> PodSecurityContext {
         let (own_user, own_group) = (i64::from(getuid().as_raw()), i64::from(getgid().as_raw()));
         let other = user == User::NotRoot && self.given_image && own_user == 0;
+        let group = if other { OTHER_USER } else { own_group };
         PodSecurityContext {
             run_as_user: Some(if other { OTHER_USER } else { own_user }),
-            run_as_group: Some(if other { OTHER_USER } else { own_group }),
+            run_as_group: Some(group),
+            // A new volume belongs to root.
+            fs_group: has_claim.then_some(group),
             ..PodSecurityContext::default()
         }
     }
@@ -258,6 +272,7 @@ mod tests {
             requests: 0.5,
             nodes: [("disk".to_owned(), "ssd".to_owned())].into(),
             group: Group::default(),
+            claims: Claims::default(),
         }
     }
 

@@ -401,10 +401,66 @@ fn loses_a_node(cluster: &mut Cluster, place: &TestFolders, more: &[&str]) -> Op
 
 /// Ends a load in order.
 fn stop_load(place: &TestFolders) {
+    control(place, "stop");
+}
+
+fn control(place: &TestFolders, command: &str) {
     let runs = place.runs();
-    let stop = ["control", "--runs", runs.to_str().unwrap(), "stop"];
-    let stopped = RunningProgram::start(place.program(&stop)).end();
-    assert_eq!(stopped.code, Some(0), "{stopped:?}");
+    let words = ["control", "--runs", runs.to_str().unwrap(), command];
+    let answered = RunningProgram::start(place.program(&words)).end();
+    assert_eq!(answered.code, Some(0), "{answered:?}");
+}
+
+/// Two nodes of the application, of which one runs at first: the autoscaler starts the other one under the load, and
+/// stops it when the load is gone.
+#[test]
+fn nodes_follow_the_autoscaler_of_the_cluster() {
+    let Some(mut cluster) = Cluster::start(2) else { return };
+    let place = TestFolders::new();
+    let mut sets = sets(&cluster);
+    // Ended by a command.
+    sets.extend(fixed(90, 600));
+    sets.extend(
+        [
+            "deploy.application_nodes=2",
+            "deploy.application_cpus=0.5",
+            "deploy.bus=nats",
+            "deploy.web=nginx",
+            "deploy.web_nodes=1",
+            "elasticity.tier=application",
+            "elasticity.first_nodes=1",
+            "elasticity.scaler=platform",
+            "elasticity.target=0.05",
+            "elasticity.settle_s=5",
+        ]
+        .map(str::to_owned),
+    );
+    let mut checked = place.checks(&plan("auction.toml"));
+    for set in &sets {
+        checked.args(["--set", set]);
+    }
+    let checked = RunningProgram::start(checked).end();
+    assert_eq!(checked.code, Some(i32::from(ExitCode::Refused.code())), "{checked:?}");
+    assert!(checked.out.contains("the cluster's autoscaler has no metrics of pods"), "{checked:?}");
+    if !cluster.start_metrics() || !possible(&place, &sets) {
+        return;
+    }
+    let going = RunningProgram::start(place.run(Some(&plan("auction.toml")), &sets));
+    going.says("scale to 2: application-2 started");
+    assert!(objects(&cluster).contains("application-2"), "{}", objects(&cluster));
+    control(&place, "users=1");
+    going.says("scale to 1: application-2 stopped");
+    stop_load(&place);
+    let ended = going.end_within(PATIENCE_WITH_EMULATION);
+    let run = place.record();
+    in_order(&run, &ended);
+    let supplies: Vec<(u32, u32)> = run.supplies().map(|supply| (supply.ready, supply.running)).collect();
+    assert_eq!(supplies[..3], [(1, 1), (1, 2), (2, 2)]);
+    assert_eq!(supplies.last(), Some(&(1, 1)), "{supplies:?}");
+    assert!(run.actions().all(|action| action.failed.is_none()), "{:?}", run.actions().collect::<Vec<_>>());
+    assert_eq!(objects(&cluster), "");
+    place.assert_gone();
+    place.assert_nothing_to_clean();
 }
 
 #[test]

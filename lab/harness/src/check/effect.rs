@@ -28,6 +28,7 @@ impl PlanCheck<'_> {
             ("deploy.kubernetes_nodes", Ability::Pods),
             ("deploy.kubernetes_requests", Ability::Pods),
             ("deploy.kubernetes_pending_s", Ability::Pods),
+            ("deploy.kubernetes_storage_class", Ability::Pods),
             ("deploy.kubernetes_lost_node", Ability::Pods),
             ("deploy.kubernetes_driver_nodes", Ability::Pods),
             ("deploy.kubernetes_drivers_apart", Ability::Pods),

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use barograph_model::LoadUnit;
+use barograph_model::{Ability, LoadUnit};
 use barograph_spec::{DemandFile, Plan, Refusal, Refusals};
 use barograph_workload::topology::{Part, PartWork};
 
 use super::WrongValue;
 use super::tiles::read;
-use crate::actions::scalable;
+use crate::actions::{scalable, tier_of};
 use crate::deploy;
 use crate::run::CheckedLoad;
 
@@ -49,6 +49,11 @@ fn wrong<'p>(plan: &Plan, parts: impl Iterator<Item = &'p Part>) -> Vec<WrongVal
         let remedy = "leave it out, or deploy such a tier".to_owned();
         return vec![WrongValue { key: "elasticity.tier", value, allowed, remedy }];
     };
+    if of.follows_platform()
+        && let Some(wrong) = unable_to_follow(plan, &serve)
+    {
+        return vec![wrong];
+    }
     let rule = of.scaler.as_ref();
     let counts = [
         ("elasticity.first_nodes", of.first_nodes),
@@ -64,6 +69,26 @@ fn wrong<'p>(plan: &Plan, parts: impl Iterator<Item = &'p Part>) -> Vec<WrongVal
             remedy: "deploy more nodes, or lower it".to_owned(),
         })
         .collect()
+}
+
+/// What keeps the autoscaler of the platform from following the tier.
+fn unable_to_follow(plan: &Plan, serve: &[&Part]) -> Option<WrongValue> {
+    let tier = plan.elasticity.tier.as_str();
+    let wrong = |allowed: String, remedy: String| WrongValue {
+        key: "elasticity.scaler",
+        value: "\"platform\"".to_owned(),
+        allowed,
+        remedy,
+    };
+    let ability = Ability::Autoscaler;
+    if !plan.deploy.has(ability) {
+        let allowed = format!("on a platform {}; {} has none", ability.words(), plan.deploy.platform);
+        return Some(wrong(allowed, "name such a platform, or set elasticity.scaler = \"cpu\"".to_owned()));
+    }
+    let mut nodes = serve.iter().filter(|part| part.node && tier_of(&part.name) == tier);
+    let without = nodes.find(|part| part.limits.cpus.is_none())?;
+    let allowed = format!("where the nodes of {tier} have a limit of cores, of which the target is a share");
+    Some(wrong(allowed, format!("set deploy.{}_cpus", without.tier)))
 }
 
 /// Reads the demand curve, whose loads are in the unit of the run.

@@ -8,7 +8,9 @@ use barograph_spec::{MOST_RATE, MOST_USERS, Plan, Refusal, Refusals, WHOLE_TILE}
 use barograph_workload::Workload;
 
 use super::effect::shares_ports;
-use super::{CheckedPlan, Machine, Target, WrongValue, check, elastic, search_of, tiles, unknown_units};
+use super::{
+    CheckedPlan, Machine, Target, WrongValue, check, elastic, search_of, tiles, unknown_units, volumes,
+};
 use crate::deploy;
 use crate::run::CheckedLoad;
 
@@ -43,6 +45,7 @@ pub fn check_all(
         together(&mut loads)?;
     }
     elastic::elastic(&mut loads)?;
+    volumes::volumes(&loads)?;
     Ok(loads)
 }
 

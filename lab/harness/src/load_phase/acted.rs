@@ -66,14 +66,17 @@ impl LoadPhase<'_, '_> {
         }
     }
 
-    /// Lets the rule that scales a tier look at an interval, unless an action is in progress.
-    pub(super) fn scale_after(&mut self, interval: &Interval, rows: &[ProbeRow]) {
+    /// Lets the rule that scales a tier, or the platform's autoscaler, look at an interval, unless an action is in
+    /// progress.
+    pub(super) fn scale_after(&mut self, interval: &Interval, rows: &[ProbeRow]) -> Result<(), HarnessError> {
         let (processors, is_acting) = (self.probes.processors(), self.actions.is_acting());
-        let Some(elastic) = self.elastic.as_mut().filter(|_| self.control.is_some()) else { return };
+        let Some(elastic) = self.elastic.as_mut().filter(|_| self.control.is_some()) else { return Ok(()) };
+        let problem = elastic.new_problem();
         let look = Look { span: (interval.from, interval.to), rows, processors, is_acting };
         if let Some(action) = elastic.after(look) {
             self.actions.add(action);
         }
+        problem.map_or(Ok(()), |problem| self.run.note(problem))
     }
 
     /// Records a change of the level of the load, where nodes are held against it.

@@ -20,7 +20,7 @@ mod together;
 mod verdicts;
 
 use crate::check::{Machine, check_all};
-use crate::testing::{FakePlatform, IntervalEnd, SilentScreen, SimulatedHost, TestWorkload};
+use crate::testing::{COMMON_KEYS, FakePlatform, IntervalEnd, SilentScreen, SimulatedHost, TestWorkload};
 
 /// A target that exists already.
 const URL: &str = "target.url=http://127.0.0.1:9/";
@@ -70,7 +70,7 @@ fn run_until(
     if ["load.unit=rate", "load.strategy=search", "load.strategy=path"].iter().any(|key| more.contains(key)) {
         sets.retain(|set| set != "load.users=1");
     }
-    let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "test", "", &sets).unwrap();
+    let plan = barograph_spec::read(COMMON_KEYS, "test", "", &sets).unwrap();
     let machine = Machine { open_files: 10_000, free_bytes: None, memory_bytes: None, cores: 2 };
     let clock = workload.ground.clone().map_or_else(RunClock::start, RunClock::of);
     let loads = check_all(&plan, vec![Arc::new(workload)], machine).unwrap();

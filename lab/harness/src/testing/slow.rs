@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use barograph_engine::sim::Time;
 use barograph_model::Nanos;
-use barograph_platform::{BoxFuture, Fault, MachineOperation, Machines, Standstill};
+use barograph_platform::{
+    Autoscaler, Autoscaling, BoxFuture, Fault, MachineOperation, Machines, ScaleDecision, ScaledTier,
+    Standstill,
+};
 
 /// Durations of actions on a unit and on its machine.
 #[derive(Clone)]
@@ -67,6 +70,38 @@ impl Machines for ActionDurations {
 
     fn clone_host<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<MachineOperation, Fault>> {
         Box::pin(async { Ok(MachineOperation::default()) })
+    }
+}
+
+/// An autoscaler that decides at fixed times.
+pub(crate) struct TimedAutoscaler {
+    time: Time,
+    first: u32,
+}
+
+/// Its decisions: instants, each with the units from then on.
+const DECISIONS: [(Nanos, u32); 2] = [(Nanos::from_millis(1_500), 3), (Nanos::from_secs(3), 1)];
+
+/// Time in which it cannot decide.
+const UNABLE: std::ops::Range<Nanos> = Nanos::from_millis(500)..Nanos::from_millis(700);
+
+impl Autoscaling for ActionDurations {
+    fn follow<'a>(&'a self, tier: &'a ScaledTier) -> BoxFuture<'a, Result<Box<dyn Autoscaler>, Fault>> {
+        let units = (1..=3).map(|unit| format!("application-{unit}")).collect();
+        let (name, settle) = ("application".to_owned(), Duration::from_millis(500));
+        let expected = ScaledTier { name, units, first: 1, cores: 0.3, least: 1, most: 3, settle };
+        assert_eq!(*tier, expected);
+        let autoscaler = TimedAutoscaler { time: self.time.clone(), first: tier.first };
+        Box::pin(async { Ok(Box::new(autoscaler) as Box<dyn Autoscaler>) })
+    }
+}
+
+impl Autoscaler for TimedAutoscaler {
+    fn decision(&self) -> ScaleDecision {
+        let now = self.time.now();
+        let latest = DECISIONS.iter().rev().find(|(at, _)| *at <= now);
+        let problem = UNABLE.contains(&now).then(|| "no metrics".to_owned());
+        ScaleDecision { units: latest.map_or(self.first, |(_, units)| *units), problem }
     }
 }
 

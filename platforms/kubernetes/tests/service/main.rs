@@ -1,6 +1,8 @@
 //! Units on a real cluster of this machine.
 
+mod autoscaler;
 mod hundred;
 mod refusals;
 mod stand;
 mod units;
+mod volumes;

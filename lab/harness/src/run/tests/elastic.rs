@@ -3,7 +3,7 @@
 use barograph_record::{ElasticFigure, SupplyRecord};
 
 use super::*;
-use crate::testing::ActionDurations;
+use crate::testing::{ActionDurations, COMMON_KEYS};
 
 /// One node holds 12 users, two 25, three 60.
 const CURVE: &str = "about = \"by hand\"\n[[nodes]]\ncount = 1\nload = 12\n[[nodes]]\ncount = 2\nload = 25\n\
@@ -12,6 +12,10 @@ const CURVE: &str = "about = \"by hand\"\n[[nodes]]\ncount = 1\nload = 12\n[[nod
 /// Runs 4 s of a load that steps from 10 to 30 and back to 10 users, on three nodes that take 250 ms to
 /// start and 100 ms to stop.
 fn followed(keys: &[&str]) -> Kept {
+    followed_by(TestWorkload::default(), keys)
+}
+
+fn followed_by(workload: TestWorkload, keys: &[&str]) -> Kept {
     let root = tempfile::tempdir().unwrap();
     let ground = SimulatedHost::default();
     let [stop, start, move_] = [100, 250, 400].map(barograph_model::Nanos::from_millis);
@@ -23,7 +27,7 @@ fn followed(keys: &[&str]) -> Kept {
     let path = "load.path=[{users=10,hold_s=0.9},{users=30,hold_s=1},{users=10,hold_s=1.8}]";
     let of_all = ["load.strategy=path", path, "elasticity.tier=application", &demand];
     let keys: Vec<&str> = of_all.into_iter().chain(keys.iter().copied()).collect();
-    let workload = TestWorkload { ground: Some(ground), behind: 3, ..TestWorkload::default() };
+    let workload = TestWorkload { ground: Some(ground), behind: 3, ..workload };
     let finished = run_with(root.path(), &platform, workload, (&keys, &mut SilentScreen::default())).unwrap();
     assert!(finished.error.is_none(), "{:?}", finished.error);
     Kept::open(&finished.dir).unwrap()
@@ -101,6 +105,27 @@ fn a_rule_of_known_delay_has_the_metrics_computed_by_hand() {
     assert_eq!((demand.about.as_str(), demand.nodes.len(), demand.nodes[2].high), ("by hand", 3, None));
 }
 
+/// The decisions are those of the rule above, at the same times.
+#[test]
+fn the_autoscaler_of_the_platform_decides_and_the_harness_carries_it_out() {
+    let limited = TestWorkload { cpus: Some(0.5), ..TestWorkload::default() };
+    let keys = ["elasticity.first_nodes=1", "elasticity.scaler=platform", "elasticity.settle_s=0.5"];
+    let kept = followed_by(limited, &keys);
+    let expected = [(0.0, 1, 1), (1.5, 1, 3), (1.75, 3, 3), (3.0, 1, 3), (3.1, 1, 1)];
+    assert_eq!(supplies(&kept), expected);
+    let acts: Vec<&str> = kept.actions().map(|action| action.act.as_str()).collect();
+    assert_eq!(
+        acts,
+        [
+            "scale to 3: application-2, application-3 started",
+            "scale to 1: application-2, application-3 stopped",
+        ]
+    );
+    figures(&kept, &[("under_time", 18.25), ("over_time", 22.0), ("node_seconds", 7.2)]);
+    let problems: Vec<(f64, &str)> = kept.notes().filter(|(_, note)| note.contains("autoscaler")).collect();
+    assert_eq!(problems, [(0.5, "the platform's autoscaler cannot decide: no metrics")]);
+}
+
 #[test]
 fn a_schedule_and_a_restart_change_the_supply_and_a_rule_is_not_needed() {
     let actions = "actions=[{at_s=0.5,unit=\"application\",act=\"scale\",count=2},{at_s=1,unit=\"application-1\",act=\"restart\"},\
@@ -118,7 +143,7 @@ fn a_plan_that_the_tiers_cannot_follow_is_refused() {
     let refused = |behind: usize, keys: &[&str]| {
         let keys = ["load.strategy=fixed", "load.users=1"].iter().chain(keys);
         let sets: Vec<String> = keys.map(|key| (*key).to_owned()).collect();
-        let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "p", "", &sets).unwrap();
+        let plan = barograph_spec::read(COMMON_KEYS, "p", "", &sets).unwrap();
         let machine = Machine { open_files: 10_000, free_bytes: None, memory_bytes: None, cores: 2 };
         let workload = TestWorkload { behind, ..TestWorkload::default() };
         check_all(&plan, vec![Arc::new(workload)], machine).err().unwrap().to_string()
@@ -139,6 +164,16 @@ fn a_plan_that_the_tiers_cannot_follow_is_refused() {
         many.contains("`elasticity.first_nodes` = 4\n  allowed: at most 3, the nodes of application"),
         "{many}"
     );
+    let of_platform = [tier, "elasticity.scaler=platform"];
+    let unlimited = refused(3, &of_platform);
+    assert!(
+        unlimited.contains(
+            "`elasticity.scaler` = \"platform\"\n  allowed: where the nodes of application have a limit"
+        ) && unlimited.contains("set deploy.application_cpus"),
+        "{unlimited}"
+    );
+    let elsewhere = refused(3, &[&of_platform[..], &["platform=apart"]].concat());
+    assert!(elsewhere.contains("allowed: on a platform with an autoscaler; apart has none"), "{elsewhere}");
     let missing = refused(3, &[tier, "elasticity.demand=nowhere.toml"]);
     assert!(
         missing.contains("`elasticity.demand` = \"nowhere.toml\"\n  allowed: a file of text"),
