@@ -52,7 +52,7 @@ impl Autoscaling for KubernetesSite {
         Box::pin(async move {
             let failed = failed(&format!("let the cluster's autoscaler follow `{}`", tier.name));
             let (site, image) = (self.common.site.as_str(), self.common.image.as_str());
-            let name = names::autoscaler(site, &tier.name);
+            let name = names::object(site, &tier.name);
             let target = Api::<Deployment>::namespaced(self.client.clone(), &self.namespace);
             let wanted = deployment(site, &name, image, tier);
             let made = target.patch(&name, &apply(), &Patch::Apply(&wanted)).await;

@@ -45,7 +45,7 @@ impl Claims {
         let bytes = *self.bytes.get(unit)?;
         Some(PersistentVolumeClaim {
             metadata: ObjectMeta {
-                name: Some(names::claim(site, unit)),
+                name: Some(names::object(site, unit)),
                 labels: Some(names::labels(site)),
                 ..ObjectMeta::default()
             },

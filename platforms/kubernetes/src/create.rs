@@ -98,7 +98,7 @@ fn give(folder: &Path, user: u32) -> std::io::Result<()> {
 /// Claims the volume of a unit, unless it has none or has it already.
 async fn claim(site: &KubernetesSite, unit: &Unit) -> Result<(), Fault> {
     let Some(wanted) = site.common.claims.of_unit(&site.common.site, &unit.name) else { return Ok(()) };
-    let name = names::claim(&site.common.site, &unit.name);
+    let name = names::object(&site.common.site, &unit.name);
     let claims = Api::<PersistentVolumeClaim>::namespaced(site.client.clone(), &site.namespace);
     let made = claims.patch(&name, &apply(), &Patch::Apply(&wanted)).await;
     made.map(drop).map_err(|error| Fault::Unit {

@@ -34,19 +34,9 @@ pub(crate) fn namespace(site: &str) -> String {
     format!("barograph-{site}")
 }
 
-/// Returns the service of a host, also in a namespace that several sites share.
-pub(crate) fn service(site: &str, host: &str) -> String {
-    plain(&format!("bg-{site}-{host}"))
-}
-
-/// Returns the autoscaler of a tier, and the deployment whose number it sets.
-pub(crate) fn autoscaler(site: &str, tier: &str) -> String {
-    plain(&format!("bg-{site}-{tier}"))
-}
-
-/// Returns the claim of a unit.
-pub(crate) fn claim(site: &str, unit: &str) -> String {
-    plain(&format!("bg-{site}-{unit}"))
+/// Returns the name of a site's object for a host, a unit or a tier, also in a namespace that several sites share.
+pub(crate) fn object(site: &str, of: &str) -> String {
+    plain(&format!("bg-{site}-{of}"))
 }
 
 /// Returns the pod of a unit. A pod's name is not used again within a site: `number` counts its pods.
@@ -107,7 +97,7 @@ mod tests {
     #[test]
     fn names_fit_a_cluster_and_stay_different() {
         assert_eq!(pod("x1", "app-1", 2), "bg-x1-app-1-2");
-        assert_eq!(service("x1", "app-1"), "bg-x1-app-1");
+        assert_eq!(object("x1", "app-1"), "bg-x1-app-1");
         let (one, two) = (pod("x", "a b", 0), pod("x", "A_b", 0));
         assert_ne!(one, two);
         assert!(one.starts_with("bg-x-a-b-0-") && two.starts_with("bg-x-a-b-0-"), "{one} {two}");

@@ -32,7 +32,7 @@ pub(crate) fn service(site: &str, host: &str, ports: &BTreeSet<u16>) -> Service 
     let ports = if ports.is_empty() { vec![port(NONE)] } else { ports.iter().copied().map(port).collect() };
     Service {
         metadata: ObjectMeta {
-            name: Some(names::service(site, host)),
+            name: Some(names::object(site, host)),
             labels: Some(names::labels(site)),
             ..ObjectMeta::default()
         },

@@ -198,5 +198,5 @@ pub(crate) async fn apply_service(
 ) -> Result<Service, kube::Error> {
     let services = Api::<Service>::namespaced(client.clone(), namespace);
     let wanted = objects::service(site, host, ports);
-    services.patch(&names::service(site, host), &apply(), &Patch::Apply(&wanted)).await
+    services.patch(&names::object(site, host), &apply(), &Patch::Apply(&wanted)).await
 }

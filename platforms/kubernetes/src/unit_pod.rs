@@ -61,7 +61,7 @@ impl Common {
         let (mut volumes, mounts) = self.view.with_folder(&unit.workdir).volumes();
         let has_claim = self.claims.has(&unit.name);
         if has_claim {
-            claim_folder(&mut volumes, &mounts, &unit.workdir, names::claim(&self.site, &unit.name));
+            claim_folder(&mut volumes, &mounts, &unit.workdir, names::object(&self.site, &unit.name));
         }
         let copy = has_claim.then(|| {
             let plain = self.container(unit, names::COPY, (&unit.program, &[]), &mounts);
