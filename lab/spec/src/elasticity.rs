@@ -27,9 +27,9 @@ pub struct ScalerPlan {
     pub by: ScaledBy,
     /// The value of each node that it aims at: a share of its cores, or a level of load.
     pub target: f64,
-    /// Relative distance from the target within which nothing changes; that of a platform is its own.
+    /// Relative distance from the target within which nothing changes; the autoscaler of a platform has its own.
     pub tolerance: f64,
-    /// Time between two looks; that of a platform is its own.
+    /// Time between two looks; the autoscaler of a platform has its own.
     pub every: Nanos,
     /// Time for which fewer nodes must be enough before any goes.
     pub settle: Nanos,
@@ -65,12 +65,15 @@ const MOST_TARGET: f64 = 10_000_000.0;
 /// Keys that belong to a tier.
 const OF_A_TIER: [&str; 3] = ["elasticity.demand", "elasticity.first_nodes", "elasticity.scaler"];
 
-/// Keys that belong to a rule of the harness; the autoscaler of a platform has settings of its own for them.
-const OF_OWN_RULE: [&str; 2] = ["elasticity.tolerance", "elasticity.every_s"];
-
-/// Keys that belong to any rule.
-const OF_A_RULE: [&str; 4] =
-    ["elasticity.target", "elasticity.settle_s", "elasticity.least_nodes", "elasticity.most_nodes"];
+/// Keys that belong to a rule.
+const OF_A_RULE: [&str; 6] = [
+    "elasticity.target",
+    "elasticity.tolerance",
+    "elasticity.every_s",
+    "elasticity.settle_s",
+    "elasticity.least_nodes",
+    "elasticity.most_nodes",
+];
 
 pub(crate) fn elasticity(g: &mut SettingsReader) -> Option<ElasticityPlan> {
     let tier = g.word("elasticity.tier", &[], "");
@@ -87,13 +90,9 @@ pub(crate) fn elasticity(g: &mut SettingsReader) -> Option<ElasticityPlan> {
         Some("platform") => Some(ScaledBy::Platform),
         _ => None,
     };
-    let has_rule = by.is_some() || scaler.is_none();
     for key in OF_A_RULE {
-        g.only_with(key, has_rule, "elasticity.scaler = \"cpu\", \"load\" or \"platform\"");
-    }
-    for key in OF_OWN_RULE {
-        let is_own = has_rule && by != Some(ScaledBy::Platform);
-        g.only_with(key, is_own, "elasticity.scaler = \"cpu\" or \"load\"");
+        let belongs = by.is_some() || scaler.is_none();
+        g.only_with(key, belongs, "elasticity.scaler = \"cpu\", \"load\" or \"platform\"");
     }
     let rule = rule(g, by);
     scaler?;
@@ -275,11 +274,6 @@ mod tests {
                 "`elasticity.least_nodes` = 3",
             ),
             ("tier = \"a\"\nscaler = \"platform\"\ntarget = 30", "`elasticity.target` = 30"),
-            (
-                "tier = \"a\"\nscaler = \"platform\"\ntolerance = 0.2",
-                "`elasticity.tolerance` = 0.2\n  allowed: only with elasticity.scaler = \"cpu\" or \"load\"",
-            ),
-            ("tier = \"a\"\nscaler = \"platform\"\nevery_s = 5", "`elasticity.every_s` = 5"),
             ("tier = \"a\"\nscaler = \"cpu\"\nevery_s = 0", "`elasticity.every_s` = 0"),
         ] {
             let refused = read(text).unwrap_err();

@@ -53,6 +53,10 @@ impl PlanCheck<'_> {
         if plan.deploy.spread_over > 0 && plan.letter.is_none() {
             notes.push("deploy.spread_over does nothing here: one load is on one host".to_owned());
         }
+        let of_own_rule = ["elasticity.tolerance", "elasticity.every_s"];
+        for key in of_own_rule.into_iter().filter(|key| plan.elasticity.follows_platform() && given(key)) {
+            notes.push(format!("{key} does nothing here: the platform's autoscaler has its own"));
+        }
         let is_fixed = matches!(plan.of_all(), Strategy::Fixed { .. });
         if plan.stagger > Nanos::ZERO && !is_fixed {
             let note = "load.stagger_s does nothing here: tiles of a search or a path begin together";

@@ -69,6 +69,20 @@ fn a_disk_fault_gives_its_part_a_file_system_or_is_refused() {
 }
 
 #[test]
+fn keys_of_a_rule_are_noted_where_the_platform_scales() {
+    let of = |sets: &[&str]| {
+        let sets = [&["elasticity.tier=application", "elasticity.every_s=5"][..], sets].concat();
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let plan = barograph_spec::read(CATALOGUE, "p.toml", "", &sets).unwrap();
+        let workload = TestWorkload { behind: 3, ..TestWorkload::default() };
+        check(&plan, &workload, ROOMY).unwrap().notes
+    };
+    let note = "elasticity.every_s does nothing here: the platform's autoscaler has its own".to_owned();
+    assert!(of(&["elasticity.scaler=platform"]).contains(&note));
+    assert!(!of(&["elasticity.scaler=cpu"]).contains(&note));
+}
+
+#[test]
 fn only_several_nodes_behind_another_part_are_scaled() {
     let refused = |behind: usize, unit: &str, count: u32| {
         let sets = [format!("actions=[{{at_s=1,unit=\"{unit}\",act=\"scale\",count={count}}}]")];
