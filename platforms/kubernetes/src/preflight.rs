@@ -101,7 +101,8 @@ async fn of_cluster(
     facts.extend(more(options, namespace));
     if !site.disks.is_empty() {
         let class = options.storage_class.as_deref().unwrap_or("that of the cluster");
-        facts.push(fact("volumes", &format!("{} claims, class {class}", site.disks.len())));
+        let units: Vec<&str> = site.disks.iter().map(|disk| disk.unit.as_str()).collect();
+        facts.push(fact("volumes", &format!("of {}, class {class}", units.join(", "))));
     }
     if missing.is_empty() { Ok(facts) } else { Err(missing) }
 }

@@ -89,6 +89,7 @@ async fn before_anything_is_made(cluster: &Cluster) {
     let said = refused(vec![("kubernetes-context", "visitor")], none()).await;
     assert!(said.starts_with("this user may not create namespaces, "), "{said}");
     assert!(said.contains("get pods/log") && said.contains("role.yaml"), "{said}");
+    assert!(!said.contains("persistentvolumeclaims") && !said.contains("autoscalers"), "{said}");
     let said = refused(vec![("kubernetes-context", "nobody")], none()).await;
     assert!(said.contains("nobody"), "{said}");
     let said = refused(vec![("kubernetes-namespace", "none")], none()).await;
@@ -101,16 +102,26 @@ async fn before_anything_is_made(cluster: &Cluster) {
     let pinned = Limits { cpu_set: vec![0], ..Limits::default() };
     let said = refused(vec![], pinned).await;
     assert!(said.starts_with("host `a` wants certain cores"), "{said}");
-    let mut stand = Stand::closed(cluster, "d", &[]);
+    let said = refused(vec![("kubernetes-autoscaler", "true")], none()).await;
+    assert!(
+        said.starts_with("the cluster's autoscaler has no metrics of pods: metrics.k8s.io/v1beta1 "),
+        "{said}"
+    );
+    // Rights on volumes and autoscalers are needed only for them.
+    let mut stand =
+        Stand::closed(cluster, "d", &[("kubernetes-context", "visitor"), ("kubernetes-autoscaler", "true")]);
     stand.spec.disks = vec![DiskSpec { unit: "u".to_owned(), bytes: 1 << 30 }];
     let missing = KubernetesPlatform.preflight(&stand.spec).await.unwrap_err();
-    assert!(missing[0].what.starts_with("unit `u` wants a file system of its own"), "{missing:?}");
+    let rights = ["create persistentvolumeclaims", "patch deployments", "get horizontalpodautoscalers"];
+    assert!(rights.iter().all(|right| missing[0].what.contains(right)), "{missing:?}");
     // What is not set aside is not looked for.
     let mut stand = Stand::closed(cluster, "f", &[("kubernetes-requests", "0")]);
     stand.spec.hosts[0].limits = large;
+    stand.spec.disks = vec![DiskSpec { unit: "u".to_owned(), bytes: 1 << 30 }];
     let facts = KubernetesPlatform.preflight(&stand.spec).await.unwrap();
     let fact = |name: &str| facts.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
     assert_eq!(fact("cluster version").as_deref(), Some("v1.33.4"));
+    assert_eq!(fact("volumes").as_deref(), Some("of u, class that of the cluster"));
     assert!(fact("node node-0").unwrap().contains("free, on this machine"));
 }
 
