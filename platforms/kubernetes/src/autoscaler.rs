@@ -106,11 +106,10 @@ fn metadata(site: &str, name: &str) -> ObjectMeta {
 /// Returns the deployment whose number the autoscaler sets.
 fn deployment(site: &str, name: &str, image: &str, tier: &ScaledTier) -> Deployment {
     let units: Vec<String> = tier.units.iter().map(|unit| names::value(unit)).collect();
-    let labels: BTreeMap<String, String> = [(names::SITE, site.to_owned())]
-        .into_iter()
-        .chain(units.first().map(|unit| (names::UNIT, unit.clone())))
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect();
+    let of_site: BTreeMap<String, String> = [(names::SITE.to_owned(), site.to_owned())].into();
+    // The API wants labels that are selected.
+    let mut labels = of_site.clone();
+    labels.extend(units.first().map(|unit| (names::UNIT.to_owned(), unit.clone())));
     let of_units = LabelSelectorRequirement {
         key: names::UNIT.to_owned(),
         operator: "In".to_owned(),
@@ -126,10 +125,7 @@ fn deployment(site: &str, name: &str, image: &str, tier: &ScaledTier) -> Deploym
         spec: Some(DeploymentSpec {
             paused: Some(true),
             replicas: i32::try_from(tier.first).ok(),
-            selector: LabelSelector {
-                match_labels: Some([(names::SITE.to_owned(), site.to_owned())].into()),
-                match_expressions: Some(vec![of_units]),
-            },
+            selector: LabelSelector { match_labels: Some(of_site), match_expressions: Some(vec![of_units]) },
             strategy: Some(DeploymentStrategy {
                 type_: Some("Recreate".to_owned()),
                 ..DeploymentStrategy::default()
@@ -210,7 +206,7 @@ mod tests {
         assert_eq!(spec["selector"]["matchExpressions"], units);
         assert_eq!(spec["selector"]["matchLabels"]["barograph.org/site"], "x1");
         let labels = &spec["template"]["metadata"]["labels"];
-        assert_eq!(labels["barograph.org/unit"], "application-1", "the API wants labels that are selected");
+        assert_eq!(labels["barograph.org/unit"], "application-1");
     }
 
     #[test]
