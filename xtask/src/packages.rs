@@ -63,6 +63,12 @@ const PACKAGES: &[Package] = &[
     Package { name: "maven", program: "mvn", needed_by: "the tests of sorts on Spark and on Hadoop" },
     Package { name: "mariadb-server", program: "mariadbd", needed_by: "the tests of stores against MariaDB" },
     Package { name: "memcached", program: "memcached", needed_by: "the tests of services against memcached" },
+    Package { name: "nfs-ganesha", program: "ganesha.nfsd", needed_by: "the tests of pictures on NFS" },
+    Package {
+        name: "nfs-ganesha-vfs",
+        program: "/usr/lib/*/ganesha/libfsalvfs.so",
+        needed_by: "the tests of pictures on NFS",
+    },
     Package { name: "nats-server", program: "nats-server", needed_by: "the tests of the bus against NATS" },
     Package { name: "nbdkit", program: "nbdkit", needed_by: "the tests of disk loads on exports" },
     Package {

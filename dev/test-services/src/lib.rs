@@ -16,7 +16,7 @@ mod service;
 
 pub use barograph_platform::MissingRequirement;
 pub use plain::{BROWSER_FLAGS, browsers, haproxy, nginx, prometheus, victoria_metrics};
-pub use product::{ferretdb, mariadb, nats, postgres, product, rabbitmq};
+pub use product::{ferretdb, ganesha, mariadb, nats, postgres, product, rabbitmq};
 pub use service::Service;
 
 /// Prints the reason why a test is skipped here.

@@ -104,6 +104,14 @@ pub fn ferretdb() -> Result<Service, MissingRequirement> {
     product("ferretdb", &[])
 }
 
+/// NFS-Ganesha, which serves a folder over NFSv4.
+///
+/// # Errors
+/// If it is not installed.
+pub fn ganesha() -> Result<Service, MissingRequirement> {
+    product("ganesha", &[])
+}
+
 /// RabbitMQ, with user and password `guest`. It takes about 10 s to start.
 ///
 /// # Errors

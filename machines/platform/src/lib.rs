@@ -35,5 +35,5 @@ pub use seam::{
     ignore_lines,
 };
 pub use site::{DiskSpec, HERE, HostSpec, LinkSpec, SiteSpec};
-pub use unit::{Limits, Readiness, ReadinessCheck, Step, StopSignal, Unit, UnitFile, User};
+pub use unit::{Capability, Limits, Readiness, ReadinessCheck, Step, StopSignal, Unit, UnitFile, User};
 pub use unit_exit::UnitExit;

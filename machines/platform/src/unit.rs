@@ -86,6 +86,24 @@ pub enum User {
     NotRoot,
 }
 
+/// A privilege of Linux that a unit needs and that containers lack by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Capability {
+    /// Opens files by their handles.
+    #[serde(rename = "DAC_READ_SEARCH")]
+    DacReadSearch,
+}
+
+impl Capability {
+    /// Its name, without `CAP_`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Capability::DacReadSearch => "DAC_READ_SEARCH",
+        }
+    }
+}
+
 /// The signal that asks a unit to end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -164,6 +182,8 @@ pub struct Unit {
     pub log: PathBuf,
     /// User of its processes.
     pub user: User,
+    /// Capabilities that they need.
+    pub capabilities: Vec<Capability>,
     /// Signal that asks it to end.
     pub stop: StopSignal,
     /// Its limits.
@@ -187,6 +207,7 @@ impl Unit {
             workdir: PathBuf::from("/"),
             log: PathBuf::from("/dev/null"),
             user: User::default(),
+            capabilities: Vec::new(),
             stop: StopSignal::default(),
             limits: Limits::default(),
             ready,

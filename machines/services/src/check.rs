@@ -44,6 +44,7 @@ impl Service {
             install: raw.install.command,
             image: raw.image,
             user: raw.user,
+            capabilities: raw.capabilities,
             own_host: raw.own_host,
             keep: raw.keep.map(|folder| reader.inside("folder", folder)).transpose()?,
             url: reader.inline(&raw.url)?,

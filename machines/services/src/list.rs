@@ -39,6 +39,7 @@ pub(crate) const FOLDERS: &[ServiceFolder] = &[
     folder!("pgbouncer", "pgbouncer.ini"),
     folder!("mariadb", "my.cnf", "init.sql"),
     folder!("ferretdb"),
+    folder!("ganesha", "ganesha.conf"),
     folder!("kv"),
     folder!("net"),
     folder!("redis", "redis.conf"),

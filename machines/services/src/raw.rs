@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use barograph_platform::{ReadinessCheck, StopSignal, User};
+use barograph_platform::{Capability, ReadinessCheck, StopSignal, User};
 use barograph_service_metrics::Statistics;
 use serde::Deserialize;
 
@@ -24,6 +24,9 @@ pub(crate) struct RawService {
     pub(crate) image: Option<String>,
     #[serde(default)]
     pub(crate) user: User,
+    /// Privileges that it needs and containers lack by default.
+    #[serde(default)]
+    pub(crate) capabilities: Vec<Capability>,
     /// Whether it changes the network of its host.
     #[serde(default)]
     pub(crate) own_host: bool,

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use barograph_platform::{
-    Limits, MissingRequirement, Readiness, ReadinessCheck, Step, StopSignal, Unit, UnitFile, User,
+    Capability, Limits, MissingRequirement, Readiness, ReadinessCheck, Step, StopSignal, Unit, UnitFile, User,
 };
 
 use barograph_service_metrics::Statistics;
@@ -27,6 +27,7 @@ pub struct Service {
     pub(crate) install: String,
     pub(crate) image: Option<String>,
     pub(crate) user: User,
+    pub(crate) capabilities: Vec<Capability>,
     pub(crate) own_host: bool,
     pub(crate) keep: Option<String>,
     pub(crate) url: Template,
@@ -354,6 +355,7 @@ impl Service {
             workdir: place.folder.to_owned(),
             log: place.log.to_owned(),
             user: self.user,
+            capabilities: self.capabilities.clone(),
             stop: self.stop,
             limits: place.limits.clone(),
             ready: self.readiness(&scope)?,

@@ -92,7 +92,9 @@ impl Common {
         let limited = limits::of_new(&unit.limits, self.machine);
         let rates = limits::of_disks(&unit.limits);
         // In a network of its own a unit may set addresses, such as a virtual one that moves between hosts.
-        let rights = (self.networking == Networking::Bridge).then(|| vec!["NET_ADMIN".to_owned()]);
+        let addresses = (self.networking == Networking::Bridge).then_some("NET_ADMIN");
+        let own = unit.capabilities.iter().map(|capability| capability.name());
+        let capabilities: Vec<String> = addresses.into_iter().chain(own).map(str::to_owned).collect();
         let free = self.frees_namespaces(unit.user).then(|| vec!["seccomp=unconfined".to_owned()]);
         let own = self.view.with_folder(&unit.workdir);
         let bound = if self.remote { View::bind(&unit.workdir) } else { None };
@@ -122,7 +124,7 @@ impl Common {
                 ipc_mode: joined,
                 mounts: Some(mounts),
                 binds: bound.map(|bind| vec![bind]),
-                cap_add: rights,
+                cap_add: Some(capabilities).filter(|all| !all.is_empty()),
                 security_opt: free,
                 ..self.host_config(&unit.host)
             }),
@@ -171,7 +173,7 @@ fn environment(own: &[(String, String)]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use barograph_platform::{Limits, Readiness};
+    use barograph_platform::{Capability, Limits, Readiness};
 
     fn common(given_image: bool, networking: Networking) -> Common {
         Common {
@@ -239,6 +241,21 @@ mod tests {
         assert_eq!(given.user.as_deref(), Some("1000:1000"));
         assert_eq!(given.entrypoint, Some(vec!["/usr/bin/postgres".to_owned()]));
         assert!(given.host_config.unwrap().cap_add.is_none(), "the network is not the site's own");
+    }
+
+    #[test]
+    fn capabilities_of_a_unit_are_added() {
+        let unit = Unit { capabilities: vec![Capability::DacReadSearch], ..unit(User::Own) };
+        let added = |networking| {
+            common(false, networking)
+                .unit(&unit, "h", &unit.program, &[])
+                .host_config
+                .unwrap()
+                .cap_add
+                .unwrap()
+        };
+        assert_eq!(added(Networking::Host), ["DAC_READ_SEARCH"]);
+        assert_eq!(added(Networking::Bridge), ["NET_ADMIN", "DAC_READ_SEARCH"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use barograph_platform::{Limits, StopSignal, Unit, User};
 use k8s_openapi::api::core::v1::{
-    Affinity, Container, EnvVar, ExecAction, Lifecycle, LifecycleHandler, Pod, PodAffinityTerm,
+    Affinity, Capabilities, Container, EnvVar, ExecAction, Lifecycle, LifecycleHandler, Pod, PodAffinityTerm,
     PodAntiAffinity, PodSecurityContext, PodSpec, ResourceRequirements, SeccompProfile, SecurityContext,
     Toleration, VolumeMount,
 };
@@ -125,13 +125,14 @@ impl Common {
     ) -> Container {
         let mut words: Vec<String> = self.user_words(unit.user).iter().map(|&word| word.to_owned()).collect();
         words.push(program.to_string_lossy().into_owned());
-        let free = self.frees_namespaces(unit.user).then(|| SecurityContext {
-            seccomp_profile: Some(SeccompProfile {
-                type_: "Unconfined".to_owned(),
-                ..SeccompProfile::default()
-            }),
-            ..SecurityContext::default()
-        });
+        let free = self
+            .frees_namespaces(unit.user)
+            .then(|| SeccompProfile { type_: "Unconfined".to_owned(), ..SeccompProfile::default() });
+        let added: Vec<String> = unit.capabilities.iter().map(|one| one.name().to_owned()).collect();
+        let added = (!added.is_empty()).then(|| Capabilities { add: Some(added), ..Capabilities::default() });
+        let has_security = free.is_some() || added.is_some();
+        let security =
+            SecurityContext { seccomp_profile: free, capabilities: added, ..SecurityContext::default() };
         Container {
             name: name.to_owned(),
             image: Some(self.image.clone()),
@@ -142,7 +143,7 @@ impl Common {
             env: Some(environment(&unit.env)),
             working_dir: Some(unit.workdir.to_string_lossy().into_owned()),
             volume_mounts: Some(mounts.to_vec()),
-            security_context: free,
+            security_context: has_security.then_some(security),
             ..Container::default()
         }
     }
@@ -259,7 +260,7 @@ fn escaped(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use barograph_platform::{Readiness, Step};
+    use barograph_platform::{Capability, Readiness, Step};
 
     use super::*;
 
@@ -360,6 +361,17 @@ mod tests {
         let given = spec(true);
         assert_eq!(given.containers[0].command.as_ref().unwrap().len(), 1);
         assert_eq!(given.security_context.unwrap().run_as_user, Some(1000));
+    }
+
+    #[test]
+    fn capabilities_of_a_unit_are_added() {
+        let added = |capabilities: Vec<Capability>| {
+            let unit = Unit { capabilities, ..unit(User::Own) };
+            common(false).pod(&unit, "p").spec.unwrap().containers[0].security_context.clone()
+        };
+        let capabilities = added(vec![Capability::DacReadSearch]).unwrap().capabilities.unwrap();
+        assert_eq!(capabilities.add.unwrap(), ["DAC_READ_SEARCH"]);
+        assert!(added(vec![]).is_none());
     }
 
     #[test]

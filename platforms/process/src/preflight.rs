@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use barograph_cgroup::{Controller, Hierarchies};
-use barograph_platform::{Facts, Limits, MissingRequirement, Readiness, SiteSpec, Unit, User};
+use barograph_platform::{
+    Capability, Facts, Limits, MissingRequirement, Readiness, SiteSpec, Unit, User, in_user_namespace,
+};
 use rustix::fs::{Access, access};
 use rustix::process::geteuid;
+use rustix::thread::CapabilitySet;
 
 use crate::containment::{Containment, OPTION};
 use crate::disks::FileSystemKind;
@@ -182,11 +185,28 @@ pub(crate) fn of_unit(unit: &Unit, hold: &Containment) -> Result<Facts, MissingR
     if unit.user == User::NotRoot && geteuid().is_root() {
         program_of_system("unshare", "util-linux")?;
     }
+    capabilities(unit)?;
     if matches!(unit.ready, Readiness::Answers { address, .. } if address.port() == 0) {
         let what = format!("unit `{}` is to be asked at port 0", unit.name);
         return Err(MissingRequirement { what, hint: "give it a port".to_owned() });
     }
     Ok(vec![("program".to_owned(), unit.program.display().to_string())])
+}
+
+/// Checks that this process has the capabilities of a unit, which inherits them.
+fn capabilities(unit: &Unit) -> Result<(), MissingRequirement> {
+    let own = rustix::thread::capabilities(None).map_or_else(|_| CapabilitySet::empty(), |own| own.effective);
+    let has = |capability: &Capability| match capability {
+        // That of a user namespace opens nothing outside of it.
+        Capability::DacReadSearch => own.contains(CapabilitySet::DAC_READ_SEARCH) && !in_user_namespace(),
+    };
+    match unit.capabilities.iter().find(|capability| !has(capability)) {
+        Some(missing) => {
+            let what = format!("unit `{}` needs CAP_{}", unit.name, missing.name());
+            Err(MissingRequirement { what, hint: "run as root".to_owned() })
+        }
+        None => Ok(()),
+    }
 }
 
 fn program(program: &Path) -> Result<(), MissingRequirement> {

@@ -131,6 +131,12 @@ impl ResolvedTarget {
         &self.routes
     }
 
+    /// The same target with the addresses of another one as well.
+    #[must_use]
+    pub fn beside(&self, other: &ResolvedTarget) -> ResolvedTarget {
+        ResolvedTarget { target: self.target.clone(), routes: self.routes.beside(&other.routes) }
+    }
+
     /// The same target with only those addresses that answer: a name such as `localhost` often has one
     /// without a listener. Connects once to each, through TLS if the target has it; of a proxy only the
     /// connection to it is tried. Blocks.

@@ -104,6 +104,12 @@ impl Routes {
         Routes(self.0.iter().map(|route| Route { peer: route.peer.clone(), sources: Vec::new() }).collect())
     }
 
+    /// These routes and others, over which connections are spread evenly.
+    #[must_use]
+    pub fn beside(&self, others: &Routes) -> Routes {
+        Routes(self.0.iter().chain(others.0.iter()).cloned().collect())
+    }
+
     /// The network addresses.
     pub fn peers(&self) -> impl ExactSizeIterator<Item = &Peer> {
         self.0.iter().map(|route| &route.peer)
@@ -172,6 +178,10 @@ mod tests {
         assert_eq!(dealt(&["192.0.2.1:80", "[2001:db8::1]:80"], &["2001:db8::8"], 10).len(), 1);
         assert_eq!(dealt(&["127.0.0.1:80"], &[], 1_000).len(), 250);
         assert_eq!(dealt(&["[::1]:80"], &[], 1_000).len(), 1);
+        let at = |address: &str| Routes::at(address.parse().unwrap());
+        let both = at("192.0.2.1:80").beside(&at("192.0.2.2:81"));
+        let peers = [0, 1, 2].map(|number| both.peer(number).to_string());
+        assert_eq!(peers, ["192.0.2.1:80", "192.0.2.2:81", "192.0.2.1:80"]);
         assert_eq!(Routes::at("127.0.0.1:80".parse().unwrap()).without_sources().source(0), None);
     }
 }

@@ -14,7 +14,7 @@ use barograph_spec::{Plan, SettingsReader, TlsPlan, WorkloadKeys, WorkloadSettin
 use crate::seam::{Auctions, NAME};
 
 /// Tiers of the application, in the order of a request's way.
-const TIERS: [&str; 7] = ["balancer", "web", "application", "bids", "bus", "relational", "events"];
+const TIERS: [&str; 8] = ["balancer", "web", "application", "bids", "bus", "relational", "events", "files"];
 
 /// Most instances of one tier: addresses and names of a site are limited.
 const MOST_NODES: u64 = 32;
@@ -49,10 +49,14 @@ pub(crate) struct Parts {
     /// Store of bids and attendance: `same` (as the relational store), `postgres` (a separate server) or
     /// `ferretdb`.
     pub(crate) events: &'static str,
-    /// Store of pictures: `files` or `events` (in the event store).
+    /// Servers over which that store is spread; 0 without one of its own.
+    pub(crate) event_nodes: u32,
+    /// Store of pictures: `files`, `events` (in the event store) or `nfs` (on a file server).
     pub(crate) images: &'static str,
     /// Bus between nodes: `none`, `nats` or `rabbitmq`.
     pub(crate) bus: &'static str,
+    /// Number of its servers; 0 without a bus.
+    pub(crate) bus_nodes: u32,
     /// Nodes of the application. They also take bids unless there are bid nodes.
     pub(crate) application_nodes: u32,
     /// Separate nodes that own auctions and take bids.
@@ -106,8 +110,10 @@ const EMBEDDED: Parts = Parts {
     standby: false,
     sql_durability: "full",
     events: "same",
+    event_nodes: 0,
     images: "files",
     bus: "none",
+    bus_nodes: 0,
     application_nodes: 1,
     bid_nodes: 0,
     web: "none",
@@ -182,8 +188,10 @@ fn parts(g: &mut SettingsReader) -> Option<Parts> {
     let standby = g.flag("deploy.standby", usual.standby);
     let sql_durability = g.choice("deploy.sql_durability", &["full", "off"], usual.sql_durability);
     let events = g.choice("deploy.events", &["same", "postgres", "ferretdb"], usual.events);
-    let images = g.choice("deploy.images", &["files", "events"], usual.images);
+    let event_nodes = nodes(g, "deploy.event_nodes", 1, usual.event_nodes.max(1));
+    let images = g.choice("deploy.images", &["files", "events", "nfs"], usual.images);
     let bus = g.choice("deploy.bus", &["none", "nats", "rabbitmq"], usual.bus);
+    let bus_nodes = nodes(g, "deploy.bus_nodes", 1, usual.bus_nodes.max(1));
     let application_nodes = nodes(g, "deploy.application_nodes", 1, usual.application_nodes);
     let bid_nodes = nodes(g, "deploy.bid_nodes", 0, usual.bid_nodes);
     let web = g.choice("deploy.web", &["none", "nginx", "httpd"], usual.web);
@@ -192,15 +200,17 @@ fn parts(g: &mut SettingsReader) -> Option<Parts> {
     let balancer = g.choice("deploy.balancer", &["none", "haproxy"], usual.balancer);
     let balancer_nodes = nodes(g, "deploy.balancer_nodes", 1, usual.balancer_nodes.max(1));
     let virtual_addresses = g.number("deploy.virtual_addresses", 0..=1, usual.virtual_addresses.into());
-    let of = |tier: &'static str, count: u32| if tier == "none" { 0 } else { count };
+    let of = |tier: &'static str, count: u32| if matches!(tier, "none" | "same") { 0 } else { count };
     Some(Parts {
         like: like?,
         relational: relational?,
         standby: standby?,
         sql_durability: sql_durability?,
         events: events?,
+        event_nodes: of(events?, event_nodes?),
         images: images?,
         bus: bus?,
+        bus_nodes: of(bus?, bus_nodes?),
         application_nodes: application_nodes?,
         bid_nodes: bid_nodes?,
         web: web?,

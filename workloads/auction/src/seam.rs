@@ -307,10 +307,22 @@ impl AuctionWorkload {
     }
 }
 
-/// The application at a URL, with those of its addresses that answer. Blocks.
+/// The application at a URL, with those of its addresses that answer; each of several fronts must. Blocks.
 fn reached(url: &str, tls: Tls, timeout: Duration) -> Result<ResolvedTarget, Box<dyn Error + Send + Sync>> {
-    let target = Target::parse(url, &Http::options(tls))?.resolve()?;
-    target.answering(timeout)
+    let options = Http::options(tls);
+    let mut fronts = fronts_of(url)
+        .into_iter()
+        .map(|front| Target::parse(&front, &options)?.resolve()?.answering(timeout));
+    let first = fronts.next().unwrap_or_else(|| unreachable!("a URL has one front at least"))?;
+    fronts.try_fold(first, |all, front| Ok(all.beside(&front?)))
+}
+
+/// The URLs of all fronts of `SCHEME://ADDRESS:PORT,ADDRESS:PORT`.
+fn fronts_of(url: &str) -> Vec<String> {
+    match url.split_once("://") {
+        Some((scheme, fronts)) => fronts.split(',').map(|front| format!("{scheme}://{front}")).collect(),
+        None => vec![url.to_owned()],
+    }
 }
 
 fn no_certificate(plan: &Plan, why: &rcgen::Error) -> Refusals {
@@ -483,6 +495,13 @@ mod tests {
         plan.target.url.get_or_insert("https://10.0.0.1:443".to_owned());
         let there = AuctionWorkload::of_files(&plan, &here.files().unwrap());
         (here.tls, there.tls)
+    }
+
+    #[test]
+    fn a_target_may_have_several_fronts() {
+        let all = fronts_of("https://10.0.0.1:8443,10.0.0.2:8444");
+        assert_eq!(all, ["https://10.0.0.1:8443", "https://10.0.0.2:8444"]);
+        assert_eq!(fronts_of("http://shop.example/a"), ["http://shop.example/a"]);
     }
 
     #[test]

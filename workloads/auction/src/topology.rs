@@ -65,13 +65,16 @@ pub(super) fn topology(
     let web = making.web(&nodes);
     let balancers = making.balancers(&web, &nodes);
     let floating = making.virtual_address(&balancers);
-    let front = [&balancers, &web, &nodes].into_iter().find_map(|tier| tier.first().cloned());
-    let front = floating.as_ref().map(|floating| floating.name.clone()).or(front);
+    let fronts = match &floating {
+        Some(floating) => vec![floating.name.clone()],
+        None if !balancers.is_empty() => balancers,
+        None => web.into_iter().chain(nodes).take(1).collect(),
+    };
     making.parts.sort_by_key(|part| order(part.tier));
     let shared = making.shared();
     Topology {
         parts: making.parts,
-        fronts: front.into_iter().collect(),
+        fronts,
         floating,
         scheme: if certificate.is_some() { "https" } else { "http" },
         shared,
@@ -115,7 +118,8 @@ fn room_for(plan: &Plan, own: &AuctionPlan, data: &DataSet) -> u64 {
 
 /// Rank of a tier, from the users to the stores.
 fn order(tier: &str) -> usize {
-    let tiers = ["address", "balancer", "web", "application", "bids", "bus", "relational", "events", "load"];
+    let tiers =
+        ["address", "balancer", "web", "application", "bids", "bus", "relational", "events", "files", "load"];
     tiers.iter().position(|known| *known == tier).unwrap_or(tiers.len())
 }
 
@@ -158,17 +162,15 @@ impl TopologyBuilder<'_> {
     /// Adds the application and its stores. Returns the names of its nodes, bid nodes last.
     fn nodes(&mut self) -> Vec<String> {
         let stores = self.stores();
-        let bus = match self.made_of.bus {
-            "none" => None,
-            name => Some(self.add("bus", 1, name, vec![])),
-        };
+        let bus: Vec<String> = (1..=self.made_of.bus_nodes)
+            .map(|number| self.add("bus", number, self.made_of.bus, vec![]))
+            .collect();
         let mut all = Vec::new();
         for (tier, count) in NODES.into_iter().zip([self.made_of.application_nodes, self.made_of.bid_nodes]) {
             for number in 1..=count {
-                let name =
-                    self.add(tier, number, "auction", self.node_values(tier, number, &stores, bus.as_ref()));
+                let name = self.add(tier, number, "auction", self.node_values(tier, number, &stores, &bus));
                 let part = self.parts.last_mut().expect("it was added just now");
-                part.uses = stores.urls.iter().map(|(_, part)| part.clone()).chain(bus.clone()).collect();
+                part.uses = stores.parts().chain(&bus).cloned().collect();
                 part.uses.dedup();
                 part.needs = stores.load.iter().chain(&bus).cloned().collect();
                 all.push(name);
@@ -182,7 +184,7 @@ impl TopologyBuilder<'_> {
         tier: &str,
         number: u32,
         stores: &Stores,
-        bus: Option<&String>,
+        bus: &[String],
     ) -> Vec<(&'static str, Value)> {
         let text = |text: String| Value::Text(text);
         let mut values = vec![
@@ -205,8 +207,8 @@ impl TopologyBuilder<'_> {
             values.push(("role", text(tier.to_owned())));
         }
         values.extend(stores.values());
-        if let Some(bus) = bus {
-            values.push(("bus", Value::url_of(bus)));
+        if !bus.is_empty() {
+            values.push(("bus", urls_of(bus)));
         }
         values
     }
@@ -216,22 +218,29 @@ impl TopologyBuilder<'_> {
         if self.made_of.is_embedded() {
             return Stores::default();
         }
-        let relational = self.relational();
+        let relational = vec![self.relational()];
         let events = match self.made_of.events {
             "same" => relational.clone(),
-            "postgres" => self.add("events", 1, "postgres", self.durability()),
-            name => self.add("events", 1, name, vec![]),
+            name => {
+                let values = if name == "postgres" { self.durability() } else { vec![] };
+                (1..=self.made_of.event_nodes)
+                    .map(|number| self.add("events", number, name, values.clone()))
+                    .collect()
+            }
         };
         let mut urls = vec![("relational", relational), ("events", events.clone())];
-        let in_events = self.made_of.images == "events";
-        if in_events {
-            urls.push(("images", events));
-        }
+        let pictures = match self.made_of.images {
+            "events" => Some(events),
+            "nfs" => Some(vec![self.add("files", 1, "ganesha", vec![])]),
+            _ => None,
+        };
+        let in_files = pictures.is_none();
+        urls.extend(pictures.map(|parts| ("images", parts)));
         let nodes = self.made_of.nodes();
-        let mut stores = Stores { urls, shared_pictures: nodes > 1 && !in_events, load: None };
+        let mut stores = Stores { urls, shared_pictures: nodes > 1 && in_files, load: None };
         let mut values = stores.values();
         values.push(("data", Value::Text(self.data_dir.display().to_string())));
-        let mut needs: Vec<String> = stores.urls.iter().map(|(_, part)| part.clone()).collect();
+        let mut needs: Vec<String> = stores.parts().cloned().collect();
         needs
             .extend(self.parts.iter().filter(|part| part.tier == "relational").map(|part| part.name.clone()));
         needs.sort();
@@ -263,7 +272,7 @@ impl TopologyBuilder<'_> {
     /// The loaded stores that can be kept as snapshots; `None` if one of the products has no known data
     /// folder.
     fn kept(&self, stores: &Stores) -> Option<StoredData> {
-        let mut services: Vec<String> = stores.urls.iter().map(|(_, part)| part.clone()).collect();
+        let mut services: Vec<String> = stores.parts().cloned().collect();
         services.sort();
         services.dedup();
         let keeps = |name: &String| {
@@ -428,6 +437,11 @@ fn addresses(parts: &[String]) -> Value {
     Value::Each { of: parts.to_vec(), pattern: "{name}={address}:{port}", between: " " }
 }
 
+/// URLs of the parts, separated by spaces.
+fn urls_of(parts: &[String]) -> Value {
+    Value::Each { of: parts.to_vec(), pattern: "{url}", between: " " }
+}
+
 /// A value derived from one part.
 fn of_one(part: &str, pattern: &'static str) -> Value {
     Value::Each { of: vec![part.to_owned()], pattern, between: "" }
@@ -441,8 +455,8 @@ fn service_of(name: &str) -> &'static Service {
 /// Servers that hold data.
 #[derive(Default)]
 struct Stores {
-    /// Option of the application and name of the part.
-    urls: Vec<(&'static str, String)>,
+    /// Option of the application and names of the parts.
+    urls: Vec<(&'static str, Vec<String>)>,
     /// Whether pictures are in a folder shared by all nodes.
     shared_pictures: bool,
     /// The job that loads them.
@@ -450,9 +464,14 @@ struct Stores {
 }
 
 impl Stores {
+    /// Names of all parts; one may occur several times.
+    fn parts(&self) -> impl Iterator<Item = &String> {
+        self.urls.iter().flat_map(|(_, parts)| parts)
+    }
+
     fn values(&self) -> Vec<(&'static str, Value)> {
         let mut all: Vec<(&'static str, Value)> =
-            self.urls.iter().map(|(option, part)| (*option, Value::url_of(part))).collect();
+            self.urls.iter().map(|(option, parts)| (*option, urls_of(parts))).collect();
         if self.shared_pictures {
             all.push(("images", Value::SiteFolder(PICTURES)));
         }

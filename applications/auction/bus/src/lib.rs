@@ -1,4 +1,5 @@
-//! The message bus between nodes of the auction application: in-process, RabbitMQ, NATS.
+//! The message bus between nodes of the auction application: in-process, or RabbitMQ or NATS with one or
+//! several servers.
 //!
 //! A node sends messages to all nodes or to one, and receives its own in one bounded queue. The bus is
 //! independent of auctions: a message is bytes. It is not a store: messages are transient, and RabbitMQ and
@@ -15,6 +16,10 @@
 //!   the link of such a receiver, which then gets [`BusEvent::Lost`] and [`BusEvent::Connected`].
 //! - A lost link is retried at once, then after waits of half a second to a second, and after 30 s of waiting
 //!   at most every 10 s.
+//!
+//! With several servers a node listens to all of them and sends through one; another one takes over when the
+//! link to it is lost. The servers need not know each other. The node gets [`BusEvent::Lost`], and
+//! [`BusEvent::Connected`] while another server is there.
 //!
 //! A link to a broker is one TCP connection without TLS. Waiting messages are written together, so that many
 //! small ones cost few system calls. RabbitMQ that is short of memory stops reading the link, including its
@@ -43,6 +48,7 @@ mod nats;
 mod reading;
 mod remote;
 mod session;
+mod several;
 mod url;
 mod writing;
 
@@ -144,7 +150,7 @@ pub trait Bus: Send + Sync + 'static {
     /// If the message was refused, see [`SendError`].
     fn send(&self, to: Recipient<'_>, body: Bytes) -> Result<(), SendError>;
 
-    /// Whether the link is up. It may be lost a moment later.
+    /// Whether the link is up, or one of several. It may be lost a moment later.
     fn is_connected(&self) -> bool;
 
     /// The kind of bus, the server and its version, and the safety of messages, for the record of a run.
@@ -199,6 +205,7 @@ pub async fn connect(
     name::check(place.node)?;
     let opened = match &url.0 {
         url::UrlKind::InProcess(hub) => return Ok(hub.join(place, settings)),
+        url::UrlKind::Several(urls) => return several::join(urls, place, settings).await,
         url::UrlKind::Amqp(server) => {
             remote::connect(amqp::Rabbit::new(server, place, settings), settings).await
         }

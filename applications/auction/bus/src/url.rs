@@ -14,7 +14,7 @@ const NATS_PORT: u16 = 4222;
 const MAX_PART_BYTES: usize = 255;
 
 /// Address of the bus: `in-process`, `amqp://user:password@host:port/vhost` or
-/// `nats://user:password@host:port`.
+/// `nats://user:password@host:port`, or several of the latter two, separated by spaces.
 ///
 /// Each parse of `in-process` makes a new hub; clones share it. User, password and vhost may be
 /// percent-encoded. Optional are the port, the user (RabbitMQ's `guest`), the vhost (`/`). A NATS user
@@ -27,6 +27,8 @@ pub(crate) enum UrlKind {
     InProcess(Hub),
     Amqp(Server),
     Nats(Server),
+    /// At least two servers.
+    Several(Vec<BusUrl>),
 }
 
 /// A server with its credentials. No `Debug`: it holds the password.
@@ -52,6 +54,9 @@ pub enum BadUrl {
     /// A missing or too long host.
     #[error("failed to read the host of the bus")]
     Host,
+    /// Several addresses, one of which is `in-process`.
+    #[error("failed to read the bus: in-process is no server beside others")]
+    Several,
     /// An invalid port.
     #[error("failed to read the port of the bus: 1 to 65535")]
     Port,
@@ -74,6 +79,15 @@ impl FromStr for BusUrl {
         if text == "in-process" {
             return Ok(BusUrl(UrlKind::InProcess(Hub::new())));
         }
+        let text = text.trim();
+        if text.contains(' ') {
+            let urls: Vec<BusUrl> = text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
+            let is_hub = |url: &BusUrl| matches!(url.0, UrlKind::InProcess(_));
+            return match urls.iter().any(is_hub) {
+                true => Err(BadUrl::Several),
+                false => Ok(BusUrl(UrlKind::Several(urls))),
+            };
+        }
         match text.split_once("://") {
             Some(("amqp", rest)) => Ok(BusUrl(UrlKind::Amqp(server(rest, AMQP_PORT)?))),
             Some(("nats", rest)) => Ok(BusUrl(UrlKind::Nats(server(rest, NATS_PORT)?))),
@@ -88,6 +102,10 @@ impl fmt::Display for BusUrl {
             UrlKind::InProcess(_) => f.write_str("in-process"),
             UrlKind::Amqp(server) => write!(f, "amqp://{server}/{}", server.vhost),
             UrlKind::Nats(server) => write!(f, "nats://{server}"),
+            UrlKind::Several(urls) => {
+                let texts: Vec<String> = urls.iter().map(BusUrl::to_string).collect();
+                f.write_str(&texts.join(" "))
+            }
         }
     }
 }
@@ -173,7 +191,7 @@ mod tests {
     fn read(text: &str) -> Server {
         match text.parse::<BusUrl>().expect("a good address").0 {
             UrlKind::Amqp(server) | UrlKind::Nats(server) => server,
-            UrlKind::InProcess(_) => panic!("{text} is a server"),
+            UrlKind::InProcess(_) | UrlKind::Several(_) => panic!("{text} is one server"),
         }
     }
 
@@ -189,8 +207,21 @@ mod tests {
     }
 
     #[test]
+    fn several_addresses_are_read_and_shown() {
+        let url: BusUrl = "amqp://u:p@one nats://two:1".parse().expect("good addresses");
+        assert_eq!(url.to_string(), "amqp://one:5672/ nats://two:1");
+        let UrlKind::Several(urls) = url.0 else { panic!("two servers were given") };
+        assert_eq!(urls.len(), 2);
+    }
+
+    #[test]
     fn passwords_stay_inside() {
-        for text in ["amqp://me:secret@h:1/v", "nats://me:secret@h:1", "nats://secret@h:1"] {
+        for text in [
+            "nats://one amqp://me:secret@h",
+            "amqp://me:secret@h:1/v",
+            "nats://me:secret@h:1",
+            "nats://secret@h:1",
+        ] {
             let url: BusUrl = text.parse().expect("a good address");
             let shown = format!("{url} {url:?} {:?}", text.replace('@', ":x@h:y@").parse::<BusUrl>().err());
             assert!(!shown.contains("secret"), "{shown}");
@@ -201,6 +232,9 @@ mod tests {
     fn other_texts_are_refused() {
         for (text, why) in [
             ("", BadUrl::Kind),
+            (" ", BadUrl::Kind),
+            ("amqp://h in-process", BadUrl::Several),
+            ("amqp://h kafka://h", BadUrl::Kind),
             ("amqps://h", BadUrl::Kind),
             ("kafka://h", BadUrl::Kind),
             ("amqp://", BadUrl::Host),

@@ -3,6 +3,7 @@
 //! | place | form of a picture |
 //! |---|---|
 //! | files | `thumbnail/{id / 1000}/{id}.jpg`, and the same below `preview` and `full` |
+//! | NFS | files with the same names below an export |
 //! | S3 | objects with the same names, below a prefix |
 //! | PostgreSQL | a row of the table `picture` |
 //! | MongoDB protocol | a document of the collection `picture` |

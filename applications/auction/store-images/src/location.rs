@@ -19,7 +19,8 @@ pub enum PictureLocation {
     },
     /// A store by its URL:
     /// `s3://[KEY:SECRET@]bucket[/prefix][?endpoint=http://host:port&region=name]` (key and secret percent-encoded;
-    /// without them those of the environment, `AWS_*`), `file:///folder`, `postgres://...`, `mongodb://.../database`.
+    /// without them those of the environment, `AWS_*`), `file:///folder`, `nfs://host[:port]/export`, `postgres://...`,
+    /// `mongodb://.../database`. Several, separated by spaces, share the pictures.
     Url(String),
 }
 
@@ -30,7 +31,10 @@ impl fmt::Display for PictureLocation {
             PictureLocation::Files { read, write: Some(write) } => {
                 write!(f, "{} and {}", read.display(), write.display())
             }
-            PictureLocation::Url(url) => f.write_str(&without_secrets(url)),
+            PictureLocation::Url(text) => {
+                let urls: Vec<String> = urls_of(text).into_iter().map(without_secrets).collect();
+                f.write_str(&urls.join(" "))
+            }
         }
     }
 }
@@ -53,6 +57,12 @@ impl FromStr for PictureLocation {
             folder => Ok(PictureLocation::Files { read: folder.into(), write: None }),
         }
     }
+}
+
+/// The URLs in a text; a space may also be part of a folder's name.
+pub(crate) fn urls_of(text: &str) -> Vec<&str> {
+    let parts: Vec<&str> = text.split_whitespace().collect();
+    if parts.iter().all(|part| part.contains("://")) { parts } else { vec![text] }
 }
 
 /// A URL without user, password and options. Rather hides too much of a malformed one.
@@ -118,6 +128,11 @@ mod tests {
             ("postgres://u:hun?ter2@h/db", "postgres://***"),
             ("mongodb://h/db?password=hunt@er2", "mongodb://***"),
             ("file:///data", "file:///data"),
+            ("file:///my data", "file:///my data"),
+            (
+                "mongodb://u:hunter2@one/db postgres://hunter3@two/db",
+                "mongodb://***@one/db postgres://***@two/db",
+            ),
         ] {
             let place: PictureLocation = text.parse().unwrap();
             assert_eq!(place.to_string(), shown);

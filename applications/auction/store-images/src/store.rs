@@ -2,9 +2,11 @@
 
 mod documents;
 pub(crate) mod files;
+mod nfs;
 mod objects;
 mod postgres;
 mod s3;
+mod shards;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,9 +15,10 @@ use std::time::Duration;
 use barograph_auction_api::{ImageId, ImageSize};
 use barograph_auction_store::StoreDescription;
 use bytes::Bytes;
+use futures::future::try_join_all;
 
 use crate::error::PictureError;
-use crate::location::{PictureLocation, without_secrets};
+use crate::location::{PictureLocation, urls_of, without_secrets};
 
 /// Id and size of a picture. The id 0 belongs to no image: its full size holds the stamp of a load.
 pub(crate) type Key = (ImageId, ImageSize);
@@ -71,17 +74,25 @@ const OPEN_WITHIN: Duration = Duration::from_secs(15);
 
 /// Opens the store at a place.
 pub(crate) async fn open(place: &PictureLocation, purpose: Purpose) -> Result<Arc<dyn Store>, PictureError> {
-    let (url, scheme) = match place {
-        PictureLocation::Files { read, write } => return files::open(read, write.as_deref(), purpose),
-        PictureLocation::Url(url) => (url.as_str(), url.split("://").next().unwrap_or_default()),
-    };
+    match place {
+        PictureLocation::Files { read, write } => files::open(read, write.as_deref(), purpose),
+        PictureLocation::Url(urls) => {
+            let mut stores =
+                try_join_all(urls_of(urls).into_iter().map(|url| open_url(url, purpose))).await?;
+            Ok(if stores.len() == 1 { stores.remove(0) } else { Arc::new(shards::Shards(stores)) })
+        }
+    }
+}
+
+async fn open_url(url: &str, purpose: Purpose) -> Result<Arc<dyn Store>, PictureError> {
     let opening = async {
-        match scheme {
+        match url.split("://").next().unwrap_or_default() {
             "file" => files::open_url(url, purpose),
             "s3" => s3::open(url).await,
             "postgres" | "postgresql" => postgres::open(url).await,
             "mongodb" | "mongodb+srv" => documents::open(url).await,
-            _ => Err(bad(url, "pictures can be in file, s3, postgres and mongodb")),
+            "nfs" => nfs::open(url).await,
+            _ => Err(bad(url, "pictures can be in file, nfs, s3, postgres and mongodb")),
         }
     };
     let slow = |_| PictureError::Slow { store: "image store", what: "open", limit: OPEN_WITHIN };

@@ -13,6 +13,11 @@ use barograph_auction::sizes::{self, Factors};
 /// Sources that determine data and snapshots.
 const SOURCES: [&str; 2] = ["../data/src", "../../applications/auction"];
 
+/// Folder of the shared data set itself, which nothing writes to.
+pub(crate) fn shared_set() -> PathBuf {
+    shared_data().join(set_name(&plan(PathBuf::new())))
+}
+
 /// Folder of the shared data sets, with that of [`crate::place::SIZE`].
 pub(crate) fn shared_data() -> &'static Path {
     static DIR: OnceLock<(PathBuf, File)> = OnceLock::new();
@@ -26,24 +31,33 @@ fn shared_in(root: &Path) -> (PathBuf, File) {
     // Released with this function, or with the process.
     let door = File::create(root.join("lock")).unwrap();
     door.lock().unwrap();
-    let plan = |dir| FillPlan {
-        dir,
-        size: sizes::find("nano").unwrap(),
-        factors: Factors::new(0.1, 0.02).unwrap(),
-        seed: 1,
-        threads: 2,
-    };
-    let stamp = plan(PathBuf::new()).stamp();
-    let whole = root.join(format!("{stamp}-{}", version()));
+    let unplaced = plan(PathBuf::new());
+    let whole = root.join(format!("{}-{}", unplaced.stamp(), version()));
     forget_others(root, &whole);
     if !whole.exists() {
         let part = root.join("part");
-        fill(&plan(part.join(format!("nano-{stamp}"))), &mut |_| {}).unwrap();
+        fill(&plan(part.join(set_name(&unplaced))), &mut |_| {}).unwrap();
         fs::rename(part, &whole).unwrap();
     }
     let held = File::open(&whole).unwrap();
     held.lock_shared().unwrap();
     (whole, held)
+}
+
+/// The shared data set, filled into this folder.
+fn plan(dir: PathBuf) -> FillPlan {
+    FillPlan {
+        dir,
+        size: sizes::find("nano").unwrap(),
+        factors: Factors::new(0.1, 0.02).unwrap(),
+        seed: 1,
+        threads: 2,
+    }
+}
+
+/// Name of its folder, as runs look for it.
+fn set_name(plan: &FillPlan) -> String {
+    format!("{}-{}", plan.size.name, plan.stamp())
 }
 
 /// Removes incomplete data, and data of other versions that no process holds.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use barograph_record::Run;
 use tempfile::TempDir;
 
-use crate::data::shared_data;
+use crate::data::{shared_data, shared_set};
 use crate::going::{RunningProgram, seen_within};
 
 /// Size of the data in all tests.
@@ -51,10 +51,12 @@ impl TestFolders {
         TestFolders { root, data }
     }
 
-    /// Creates a place with a copy of the shared data, for a user who may not write to the original.
+    /// Creates a place with a copy of the shared data set, for a user who may not write to the original. Snapshots
+    /// are left out: runs of other tests write and remove them meanwhile.
     pub(crate) fn with_data_of_its_own() -> Self {
         let place = Self::without_data();
-        let copied = Command::new("cp").arg("-r").arg(shared_data()).arg(&place.data).status();
+        fs::create_dir(&place.data).unwrap();
+        let copied = Command::new("cp").arg("-r").arg(shared_set()).arg(&place.data).status();
         assert!(copied.unwrap().success());
         place
     }

@@ -34,7 +34,7 @@ macro_rules! golden {
 }
 
 golden! {
-    auction dovecot driver farm ferretdb geocoder haproxy httpd httpd_static keepalived kv maddy mail mariadb memcached nats nbdkit net
+    auction dovecot driver farm ferretdb ganesha geocoder haproxy httpd httpd_static keepalived kv maddy mail mariadb memcached nats nbdkit net
     nginx nginx_static pgbouncer postfix postgres rabbitmq redis social spark spark_worker store twemproxy yarn yarn_node
 }
 

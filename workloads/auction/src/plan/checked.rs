@@ -81,10 +81,6 @@ fn in_front(g: &mut SettingsReader, parts: &Parts) {
 }
 
 fn virtual_address(g: &mut SettingsReader, parts: &Parts, plan: &Plan) {
-    if parts.balancer_nodes > 1 && parts.virtual_addresses == 0 {
-        let remedy = "set deploy.virtual_addresses = 1, or one balancer";
-        g.refuse("deploy.balancer_nodes", parts.balancer_nodes, "1 without a virtual address", remedy);
-    }
     if parts.virtual_addresses == 0 {
         return;
     }
@@ -102,11 +98,15 @@ fn virtual_address(g: &mut SettingsReader, parts: &Parts, plan: &Plan) {
 
 /// Refuses counts and limits of tiers without a part.
 fn without_their_tier(g: &mut SettingsReader, parts: &Parts) {
-    for (tier, none) in [("web", parts.web_nodes == 0), ("balancer", parts.balancer_nodes == 0)] {
-        if none {
-            let allowed = format!("left out with deploy.{tier} = \"none\"");
-            let remedy = format!("leave it out, or name a service as deploy.{tier}");
-            g.refuse_asked(&format!("deploy.{tier}_nodes"), &allowed, &remedy);
+    for (nodes, count, tier, none) in [
+        ("deploy.web_nodes", parts.web_nodes, "deploy.web", "none"),
+        ("deploy.balancer_nodes", parts.balancer_nodes, "deploy.balancer", "none"),
+        ("deploy.event_nodes", parts.event_nodes, "deploy.events", "same"),
+        ("deploy.bus_nodes", parts.bus_nodes, "deploy.bus", "none"),
+    ] {
+        if count == 0 {
+            let allowed = format!("left out with {tier} = \"{none}\"");
+            g.refuse_asked(nodes, &allowed, &format!("leave it out, or name a service as {tier}"));
         }
     }
     let own_events = !parts.is_embedded() && parts.events != "same";
@@ -117,6 +117,7 @@ fn without_their_tier(g: &mut SettingsReader, parts: &Parts) {
             "bids" => (parts.bid_nodes > 0, "deploy.bid_nodes = 0", "set deploy.bid_nodes"),
             "bus" => (parts.bus != "none", "deploy.bus = \"none\"", "choose deploy.bus"),
             "events" => (own_events, "deploy.events = \"same\"", "choose deploy.events"),
+            "files" => (parts.images == "nfs", "no deploy.images = \"nfs\"", "set deploy.images = \"nfs\""),
             "relational" => (
                 !parts.is_embedded(),
                 "deploy.relational = \"embedded\"",

@@ -87,7 +87,7 @@ fn what_does_not_go_together_is_refused_with_its_key() {
         (&["deploy.like=minimal", "deploy.application_nodes=2"], "deploy.bus"),
         (&["deploy.like=full", "deploy.web=none"], "deploy.bid_nodes"),
         (&["deploy.like=full", "deploy.balancer=none"], "deploy.web_nodes"),
-        (&["deploy.like=full", "deploy.balancer_nodes=2"], "deploy.balancer_nodes"),
+        (&["deploy.images=nfs"], "deploy.images"),
         (&["deploy.like=full-ha"], "deploy.virtual_addresses"),
         (&["deploy.like=minimal", "deploy.tls=true"], "deploy.tls"),
     ];
@@ -98,9 +98,12 @@ fn what_does_not_go_together_is_refused_with_its_key() {
 
 #[test]
 fn a_key_that_can_do_nothing_is_refused_by_itself() {
-    let wrong: [(&[&str], &str); 14] = [
+    let wrong: [(&[&str], &str); 17] = [
         (&["deploy.like=minimal", "deploy.web_nodes=2"], "deploy.web_nodes"),
         (&["deploy.like=minimal", "deploy.balancer_nodes=3"], "deploy.balancer_nodes"),
+        (&["deploy.like=minimal", "deploy.event_nodes=2"], "deploy.event_nodes"),
+        (&["deploy.like=minimal", "deploy.bus_nodes=2"], "deploy.bus_nodes"),
+        (&["deploy.like=full", "deploy.files_cpus=1"], "deploy.files_cpus"),
         (&["deploy.web_cpus=1"], "deploy.web_cpus"),
         (&["deploy.web_cores=0-1"], "deploy.web_cores"),
         (&["deploy.balancer_memory_mib=64"], "deploy.balancer_memory_mib"),

@@ -71,10 +71,12 @@ pub(super) struct ServerArgs {
     /// Users, auctions, items: postgres://USER@HOST:PORT/DATABASE or mysql://...
     #[arg(long, value_name = "URL")]
     pub(super) relational: Option<String>,
-    /// Bids, attendance, image lists: postgres://... or mongodb://...; without it the same PostgreSQL as --relational
+    /// Bids, attendance, image lists: postgres://... or mongodb://..., or the shards of one store, separated by spaces;
+    /// without it the same PostgreSQL as --relational
     #[arg(long, value_name = "URL", requires = "relational")]
     pub(super) events: Option<String>,
-    /// Pictures: s3://BUCKET?endpoint=..., postgres://..., mongodb://..., file:///FOLDER; without it the folder of --data
+    /// Pictures: s3://BUCKET?endpoint=..., nfs://HOST/EXPORT, postgres://..., mongodb://..., file:///FOLDER, or several of
+    /// them, separated by spaces; without it the folder of --data
     #[arg(long, value_name = "URL")]
     pub(super) images: Option<String>,
 }

@@ -21,6 +21,8 @@ pub(crate) enum BusKind {
     InProcess,
     Rabbit,
     Nats,
+    /// Two servers that do not know each other.
+    NatsTwice,
 }
 
 /// A node's end of the bus.
@@ -51,6 +53,7 @@ impl BusKind {
     ) -> Option<Vec<Node>> {
         // Kept by each test: the namespaces of tests that share a server differ.
         static NATS: OnceLock<Option<Service>> = OnceLock::new();
+        static SECOND: OnceLock<Option<Service>> = OnceLock::new();
         static RABBIT: OnceLock<Option<Service>> = OnceLock::new();
         static HUB: OnceLock<BusUrl> = OnceLock::new();
         let url: BusUrl = match self {
@@ -60,10 +63,9 @@ impl BusKind {
                 let started = tokio::task::block_in_place(start);
                 started.as_ref()?.url().parse().expect("an address")
             }
-            BusKind::Nats => {
-                let started =
-                    tokio::task::block_in_place(|| NATS.get_or_init(|| services::or_skip(services::nats())));
-                started.as_ref()?.url().parse().expect("an address")
+            BusKind::Nats => started(&NATS)?.parse().expect("an address"),
+            BusKind::NatsTwice => {
+                format!("{} {}", started(&NATS)?, started(&SECOND)?).parse().expect("two addresses")
             }
         };
         let mut nodes = Vec::new();
@@ -72,6 +74,12 @@ impl BusKind {
         }
         Some(nodes)
     }
+}
+
+/// URL of a NATS server, which is started if it is not yet.
+fn started(server: &'static OnceLock<Option<Service>>) -> Option<&'static str> {
+    let start = || server.get_or_init(|| services::or_skip(services::nats()));
+    Some(tokio::task::block_in_place(start).as_ref()?.url())
 }
 
 impl Node {

@@ -144,6 +144,7 @@ async fn the_record_learns_what_it_was(kind: BusKind) {
         BusKind::InProcess => ("in-process", "messages in memory"),
         BusKind::Rabbit => ("RabbitMQ 3.", "transient messages, at most 100000 wait for a node"),
         BusKind::Nats => ("NATS 2.", "transient messages"),
+        BusKind::NatsTwice => ("2 servers: NATS 2.", "transient messages"),
     };
     assert!(described.starts_with(begins) && described.ends_with(ends), "{described}");
 }

@@ -19,6 +19,11 @@ async fn nats_keeps_the_contract() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_servers_keep_the_contract() {
+    contract::all(BusKind::NatsTwice).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rabbitmq_dies_and_comes_back() {
     dies_and_comes_back(services::rabbitmq).await;
 }
@@ -55,6 +60,35 @@ async fn dies_and_comes_back(start: fn() -> Result<Service, MissingRequirement>)
     assert_eq!(a.next().await, EventKind::Lost);
     in_time(a.bus.close()).await;
     assert_eq!(in_time(a.heard.recv()).await, None);
+}
+
+/// Each node sends through another one of two servers, and goes on through the other when its own is dead.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_of_two_servers_dies_and_comes_back() {
+    let start = || services::or_skip(services::nats());
+    let Some(mut one) = tokio::task::block_in_place(start) else { return };
+    let Some(two) = tokio::task::block_in_place(start) else { return };
+    let (url, settings) = (url(&format!("{} {}", one.url(), two.url())), Settings::default());
+    let mut a = Node::connect(&url, NodeName { namespace: "two", node: "a" }, &settings).await;
+    let mut b = Node::connect(&url, NodeName { namespace: "two", node: "b" }, &settings).await;
+    assert!(a.bus.describe().starts_with("2 servers: NATS"), "{}", a.bus.describe());
+
+    tokio::task::block_in_place(|| one.kill());
+    for node in [&mut a, &mut b] {
+        assert_eq!((node.next().await, node.next().await), (EventKind::Lost, EventKind::Connected));
+        assert!(node.bus.is_connected());
+    }
+    a.send(Recipient::Node("b"), "from a").await;
+    b.send(Recipient::Node("a"), "from b").await;
+    assert_eq!(b.message().await, (DeliveryRoute::Inbox, text("from a")));
+    assert_eq!(a.message().await, (DeliveryRoute::Inbox, text("from b")));
+
+    tokio::task::block_in_place(|| one.restart());
+    assert_eq!((a.next().await, b.next().await), (EventKind::Connected, EventKind::Connected));
+    a.send(Recipient::All, "after").await;
+    assert_eq!(a.message().await, (DeliveryRoute::All, text("after")));
+    assert_eq!(b.message().await, (DeliveryRoute::All, text("after")));
+    assert_eq!((a.bus.counts().reconnects, a.bus.counts().sent), (1, 2));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

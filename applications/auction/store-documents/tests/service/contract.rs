@@ -29,6 +29,41 @@ fn the_mongodb_protocol_keeps_the_contract() {
     ));
 }
 
+/// URLs of two shards.
+fn shards(servers: &[services::Service; 2]) -> String {
+    servers.each_ref().map(services::Service::url).join(" ")
+}
+
+fn two_of_ferretdb() -> Option<[services::Service; 2]> {
+    Some([services::or_skip(services::ferretdb())?, services::or_skip(services::ferretdb())?])
+}
+
+#[test]
+fn shards_keep_the_contract() {
+    let Some(servers) = two_of_ferretdb() else { return };
+    let urls = shards(&servers);
+    block_on(contract::events(
+        async || documents::load(&urls).await,
+        async || documents::open(&urls, CONNECTIONS).await,
+    ));
+}
+
+#[test]
+fn shards_are_opened_together_or_not_at_all() {
+    let Some(servers) = two_of_ferretdb() else { return };
+    block_on(async {
+        let urls = shards(&servers);
+        documents::load(&urls).await.unwrap().finish("one").await.unwrap();
+        assert_eq!(documents::stamp(&urls).await.unwrap(), "one");
+        assert_eq!(documents::stamp(servers[0].url()).await.unwrap(), "one, shard 1 of 2");
+        let swapped = format!("{} {}", servers[1].url(), servers[0].url());
+        let StoreError::Refused { source, .. } = documents::stamp(&swapped).await.unwrap_err() else {
+            panic!("shards in another order were opened")
+        };
+        assert_eq!(source.to_string(), "it holds `one, shard 2 of 2` where shard 1 of 2 belongs");
+    });
+}
+
 /// Only loaded stores can be opened, and a finished loading has its stamp.
 async fn opens_only_what_was_loaded(url: &str) {
     let never = documents::open(url, 1).await.err().unwrap();
@@ -59,5 +94,8 @@ fn what_was_not_loaded_is_not_opened() {
     }
     if let Some(ferretdb) = services::or_skip(services::ferretdb()) {
         block_on(opens_only_what_was_loaded(ferretdb.url()));
+    }
+    if let Some(servers) = two_of_ferretdb() {
+        block_on(opens_only_what_was_loaded(&shards(&servers)));
     }
 }

@@ -197,6 +197,26 @@ async fn the_folder_of_a_fill_is_used_as_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn several_stores_share_the_pictures() {
+    let folders: [TempDir; 3] = std::array::from_fn(|_| tempfile::tempdir().unwrap());
+    let url = |folder: &TempDir| format!("file://{}", folder.path().display());
+    let urls = folders.each_ref().map(url);
+    let place = PictureLocation::Url(urls.join(" "));
+    holds_what_was_loaded_and_uploaded(&place).await;
+    is_emptied_by_a_load(&place).await;
+    load_all(filled().path(), &place, STAMP).await.unwrap();
+    assert_eq!(open(&place).await.describe().product, "files in 3 shards");
+    for id in [10, 20, 30] {
+        let path = path_of(ImageId(id), ImageSize::Full);
+        let has = folders.each_ref().map(|folder| folder.path().join(&path).exists());
+        assert_eq!(has, [0, 1, 2].map(|shard| shard == id % 3), "{id}");
+    }
+    // A store of another load is noticed.
+    load_all(filled().path(), &PictureLocation::Url(urls[1].clone()), "data set 9").await.unwrap();
+    assert_eq!(open(&place).await.stamp().await.unwrap(), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn s3() {
     let mut server = S3::start().await;
     let place = PictureLocation::Url(server.url());

@@ -39,3 +39,12 @@ async fn mongodb_protocol() {
     let described = open(&place).await.describe();
     assert!(described.product.starts_with("FerretDB v1.24"), "{described:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nfs() {
+    let Some(mut server) = services::or_skip(tokio::task::block_in_place(services::ganesha)) else { return };
+    let place = PictureLocation::Url(server.url().to_owned());
+    assert_eq!(open(&place).await.stamp().await.unwrap(), None);
+    all(&place, &mut server).await;
+    assert_eq!(open(&place).await.describe().product, "NFSv4.1");
+}
