@@ -127,6 +127,17 @@ impl Cluster {
         units.into_iter().try_for_each(|unit| self.create(unit))
     }
 
+    /// Imports the image of a shell on all nodes.
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub fn import_shell(&mut self) -> Result<(), String> {
+        let archive = self.outside.folder.join("shell.tar");
+        image::write_shell(&archive).map_err(text)?;
+        let units: Vec<Unit> = self.nodes.iter().map(|node| self.common.import(node, &archive)).collect();
+        self.create_all(&units)
+    }
+
     fn start_nodes(&mut self) -> Result<(), String> {
         let archive = self.outside.folder.join("image.tar");
         image::write(&self.common.programs.built("pause"), &archive).map_err(text)?;

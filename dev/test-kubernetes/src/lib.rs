@@ -22,5 +22,5 @@ mod programs;
 mod simulated;
 
 pub use cluster::Cluster;
-pub use image::IMAGE;
+pub use image::{IMAGE, SHELL_IMAGE};
 pub use simulated::{SIMULATED, SimulatedNodes};

@@ -253,7 +253,7 @@ impl Common {
         unit
     }
 
-    /// A job that waits for a node's container runtime and imports the image.
+    /// A job that waits for a node's container runtime and imports an image.
     pub(crate) fn import(&self, node: &Node, archive: &Path) -> Unit {
         let socket = self.node_sockets(node).join("containerd.sock");
         let ctr = format!("/usr/bin/ctr --address {} --namespace k8s.io", socket.display());
@@ -261,7 +261,8 @@ impl Common {
             "until {ctr} version > /dev/null 2>&1; do sleep 0.1; done\nexec {ctr} images import {}",
             archive.display()
         );
-        self.shell(&format!("import-{}", node.number), &node_name(node.number), &script)
+        let image = archive.file_stem().unwrap_or_default().to_string_lossy();
+        self.shell(&format!("import-{image}-{}", node.number), &node_name(node.number), &script)
     }
 
     pub(crate) fn kubelet(&self, node: &Node) -> Unit {

@@ -160,6 +160,7 @@ fn of_pods(plan: &Plan, planned: &[PlannedApplication<'_>]) -> Vec<(&'static str
         ("kubernetes-context", cluster.context.clone()),
         ("kubernetes-namespace", cluster.namespace.clone()),
         ("kubernetes-image", cluster.image.clone()),
+        ("kubernetes-files", cluster.sends_files.then(|| "sent".to_owned())),
         ("kubernetes-nodes", cluster.nodes.clone()),
         ("kubernetes-group-nodes", cluster.driver_nodes.clone().filter(|_| group.is_some())),
         ("kubernetes-group-apart", (group.is_some() && cluster.drivers_apart).then(|| "true".to_owned())),

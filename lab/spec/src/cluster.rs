@@ -15,6 +15,12 @@ const NODES: &str = "deploy.kubernetes_nodes";
 /// The key of the labels of drivers' nodes.
 const DRIVER_NODES: &str = "deploy.kubernetes_driver_nodes";
 
+/// Files of pods that are in folders of this machine.
+const SEEN: &str = "seen";
+
+/// Files of pods that reach them through the cluster.
+const SENT: &str = "sent";
+
 /// The end of the run when a node is lost.
 const END: &str = "end";
 
@@ -32,6 +38,8 @@ pub struct ClusterPlan {
     pub namespace: Option<String>,
     /// Image with the programs; by default nodes are this machine, and pods see its programs.
     pub image: Option<String>,
+    /// Whether files reach pods in secrets; otherwise nodes see the folder of the run.
+    pub sends_files: bool,
     /// Labels of nodes that may run pods, as `disk=ssd,zone=a`.
     pub nodes: Option<String>,
     /// Labels of nodes that may run drivers, where these are others.
@@ -54,6 +62,7 @@ pub(crate) fn cluster(g: &mut SettingsReader) -> Option<ClusterPlan> {
     let context = g.optional_word("deploy.kubernetes_context", "a context of that file");
     let namespace = g.optional_word("deploy.kubernetes_namespace", "a namespace of the cluster");
     let image = image(g);
+    let files = g.word("deploy.kubernetes_files", &[SEEN, SENT], SEEN);
     let (nodes, driver_nodes) = (nodes(g, NODES), nodes(g, DRIVER_NODES));
     let drivers_apart = g.flag("deploy.kubernetes_drivers_apart", false);
     let requests = g.fraction("deploy.kubernetes_requests", 0.0..=1.0, 1.0);
@@ -64,6 +73,7 @@ pub(crate) fn cluster(g: &mut SettingsReader) -> Option<ClusterPlan> {
         access: access?.map(PathBuf::from),
         context: context?,
         namespace: namespace?,
+        sends_files: sends(g, &files?, image.as_ref()?.is_some()),
         image: image?,
         nodes: nodes?,
         driver_nodes: driver_nodes?,
@@ -73,6 +83,15 @@ pub(crate) fn cluster(g: &mut SettingsReader) -> Option<ClusterPlan> {
         storage_class: class?,
         replaces_lost: lost? == REPLACE,
     })
+}
+
+/// Whether files are sent, which needs an image: nodes that see no folder of this machine see none of its programs.
+fn sends(g: &mut SettingsReader, files: &str, has_image: bool) -> bool {
+    if files == SENT && !has_image {
+        let remedy = "name an image with the programs of all parts as deploy.kubernetes_image";
+        g.refuse("deploy.kubernetes_files", "\"sent\"", "\"seen\" without deploy.kubernetes_image", remedy);
+    }
+    files == SENT
 }
 
 /// An image must be the same in every run.

@@ -12,7 +12,7 @@ use crate::settings_reader::SettingsReader;
 pub(crate) const CORES_OF_DRIVERS: &str = "deploy.driver_cores";
 
 /// Keys that concern hosts, and so drivers too if these are units.
-const OF_HOSTS: [&str; 19] = [
+const OF_HOSTS: [&str; 20] = [
     "deploy.hosts",
     "deploy.link_mbit",
     "deploy.link_delay_ms",
@@ -23,6 +23,7 @@ const OF_HOSTS: [&str; 19] = [
     "deploy.kubernetes_context",
     "deploy.kubernetes_namespace",
     "deploy.kubernetes_image",
+    "deploy.kubernetes_files",
     "deploy.kubernetes_nodes",
     "deploy.kubernetes_requests",
     "deploy.kubernetes_pending_s",

@@ -160,6 +160,7 @@ fn what_is_asked_of_a_cluster_stays_in_the_resolved_plan() {
         "deploy.kubernetes_context=lab",
         "deploy.kubernetes_namespace=team",
         "deploy.kubernetes_image=registry:5000/tools:1.2",
+        "deploy.kubernetes_files=sent",
         "deploy.kubernetes_nodes=disk=ssd,zone=a",
         "deploy.kubernetes_requests=0.5",
         "deploy.kubernetes_pending_s=60",
@@ -171,7 +172,7 @@ fn what_is_asked_of_a_cluster_stays_in_the_resolved_plan() {
     let first = plan("", &sets).unwrap();
     let cluster = &first.deploy.cluster;
     assert_eq!((cluster.context.as_deref(), cluster.requests), (Some("lab"), 0.5));
-    assert_eq!(cluster.nodes.as_deref(), Some("disk=ssd,zone=a"));
+    assert_eq!((cluster.nodes.as_deref(), cluster.sends_files), (Some("disk=ssd,zone=a"), true));
     assert_eq!((cluster.driver_nodes.as_deref(), cluster.drivers_apart), (Some("role=driver"), true));
     assert!(cluster.replaces_lost && !plan("", &[]).unwrap().deploy.cluster.replaces_lost);
     assert_eq!(plan(&first.resolved, &[]).unwrap().deploy, first.deploy);

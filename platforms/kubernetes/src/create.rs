@@ -7,7 +7,7 @@ use barograph_platform::{
     Fault, LogTail, OnLine, Readiness, ReadinessCheck, ReadyAddress, Step, Unit, UnitExit, UnitOutput,
 };
 use barograph_platform_process::{open_output, until_answered};
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod, Secret};
 use kube::Api;
 use kube::api::Patch;
 use tokio::runtime::Handle;
@@ -21,6 +21,7 @@ use crate::names;
 use crate::pod_state::PodState;
 use crate::removal::{apply, delete_pod};
 use crate::running::RunningPod;
+use crate::sent::SentFiles;
 use crate::site::KubernetesSite;
 use crate::watch::PodView;
 
@@ -108,13 +109,31 @@ async fn claim(site: &KubernetesSite, unit: &Unit) -> Result<(), Fault> {
     })
 }
 
+/// Sends the files of a unit to the cluster, if pods do not see those of this machine.
+async fn send_files(site: &KubernetesSite, unit: &Unit) -> Result<Option<SentFiles>, Fault> {
+    let Some(folders) = &site.common.sent_folders else { return Ok(None) };
+    let fault = |source: Box<dyn std::error::Error + Send + Sync>| Fault::Unit {
+        unit: unit.name.clone(),
+        act: "send the files of".to_owned(),
+        source,
+    };
+    let files = SentFiles::of(unit, folders).map_err(|why| fault(why.into()))?;
+    let name = names::object(&site.common.site, &unit.name);
+    let secrets = Api::<Secret>::namespaced(site.client.clone(), &site.namespace);
+    let wanted = files.secret(&site.common.site, &unit.name);
+    let made = secrets.patch(&name, &apply(), &Patch::Apply(&wanted)).await;
+    made.map_err(|error| fault(refused(&error).into()))?;
+    Ok(Some(files))
+}
+
 impl<'a> Begun<'a> {
     async fn begin(site: &'a KubernetesSite, unit: &'a Unit) -> Result<Self, Fault> {
         claim(site, unit).await?;
+        let sent = send_files(site, unit).await?;
         let name = site.next_pod(&unit.name);
         let pods = site.pods();
         let begun = Begun { site, unit, view: site.watch.of(&name), pods, name, is_kept: false };
-        let wanted = site.drained.keep_off(site.common.pod(unit, &begun.name));
+        let wanted = site.drained.keep_off(site.common.pod(unit, &begun.name, sent.as_ref()));
         let made = begun.pods.patch(&begun.name, &apply(), &Patch::Apply(&wanted)).await;
         match made {
             Ok(_) => Ok(begun),
@@ -132,7 +151,7 @@ impl<'a> Begun<'a> {
             Ok(started) => started.map_err(|why| self.fault("start the pod of", why))?,
             Err(_) => return Err(self.fault("start the pod of", format!("it did not run within {START:?}"))),
         };
-        if self.site.common.claims.has(&self.unit.name) {
+        if self.site.common.claims.has(&self.unit.name) && self.site.common.sent_folders.is_none() {
             logs::of_step(&self.pods, &self.name, names::COPY.to_owned(), &self.unit.log).await;
         }
         for number in 1..=self.unit.prepare.len() {

@@ -27,6 +27,7 @@ mod quantity;
 mod removal;
 mod rights;
 mod running;
+mod sent;
 mod site;
 mod sweep;
 mod unit_pod;

@@ -53,11 +53,16 @@ pub(crate) async fn open(spec: &SiteSpec, ledger: &Ledger) -> Result<KubernetesS
         site: spec.id.clone(),
         image,
         given_image: options.image.is_some(),
-        view: View::new(options.image.is_none(), &spec.shared, &spec.writable),
+        view: if options.sent_files {
+            View::default()
+        } else {
+            View::new(options.image.is_none(), &spec.shared, &spec.writable)
+        },
         requests: options.requests,
         nodes: options.nodes.clone(),
         group: options.group.clone(),
         claims: Claims::of(spec, options.storage_class.clone()),
+        sent_folders: options.sent_files.then(|| spec.writable.clone()),
     };
     let wanted = own.then(|| objects::namespace(&spec.id, true));
     let place = (spec.id.as_str(), namespace.as_str());

@@ -20,6 +20,8 @@ pub(crate) struct Options {
     pub(crate) namespace: Option<String>,
     /// Image with the programs; `None` for this machine's programs.
     pub(crate) image: Option<String>,
+    /// Whether files reach pods in secrets, for nodes that do not see the folders of this machine.
+    pub(crate) sent_files: bool,
     /// Share of the limits that pods ask for.
     pub(crate) requests: f64,
     /// Labels of nodes that may run pods.
@@ -52,6 +54,7 @@ impl Default for Options {
             context: None,
             namespace: None,
             image: None,
+            sent_files: false,
             requests: 1.0,
             nodes: BTreeMap::new(),
             group: Group::default(),
@@ -63,11 +66,12 @@ impl Default for Options {
 }
 
 /// Names and allowed values, for messages.
-const KNOWN: [(&str, &str); 12] = [
+const KNOWN: [(&str, &str); 13] = [
     ("access", "the path of a file"),
     ("context", "a name in the file of access"),
     ("namespace", "the name of a namespace that is there"),
     ("image", "an image by its digest or with a tag other than `latest`"),
+    ("files", "`seen` or `sent`"),
     ("requests", "a share from 0 to 1"),
     ("nodes", "labels of nodes as `disk=ssd,zone=a`"),
     ("group", "names of hosts as `a,b`"),
@@ -87,6 +91,12 @@ impl Options {
             .filter(|(name, value)| options.take(name, value).is_none())
             .map(|(name, value)| refusal(name, value))
             .collect();
+        if options.sent_files && options.image.is_none() {
+            let what = format!("option `{PREFIX}files` is `sent` without `{PREFIX}image`");
+            let hint =
+                "name an image with the programs, as nodes that see no folder see no program".to_owned();
+            return Err(wrong.into_iter().chain([MissingRequirement { what, hint }]).collect());
+        }
         if wrong.is_empty() { Ok(options) } else { Err(wrong) }
     }
 
@@ -97,6 +107,7 @@ impl Options {
             "context" => self.context = Some(text()?),
             "namespace" => self.namespace = Some(text().filter(|name| is_label(name))?),
             "image" => self.image = Some(text().filter(|image| is_certain(image))?),
+            "files" => self.sent_files = sent(value)?,
             "requests" => self.requests = value.parse().ok().filter(|share| (0.0..=1.0).contains(share))?,
             "nodes" => self.nodes = labels(value)?,
             "group" => self.group.hosts = value.split(',').map(str::to_owned).collect(),
@@ -108,6 +119,14 @@ impl Options {
             _ => return None,
         }
         Some(())
+    }
+}
+
+fn sent(value: &str) -> Option<bool> {
+    match value {
+        "seen" => Some(false),
+        "sent" => Some(true),
+        _ => None,
     }
 }
 
@@ -161,6 +180,8 @@ mod tests {
         let options = of(&[
             ("network", "bridge"),
             ("kubernetes-context", "lab"),
+            ("kubernetes-image", "registry/tools:1"),
+            ("kubernetes-files", "sent"),
             ("kubernetes-requests", "0.5"),
             ("kubernetes-nodes", "disk=ssd, zone=a"),
             ("kubernetes-pending-s", "60"),
@@ -173,7 +194,7 @@ mod tests {
         .unwrap();
         assert_eq!((options.context.as_deref(), options.requests), (Some("lab"), 0.5));
         assert_eq!((options.nodes["zone"].as_str(), options.autoscaler), ("a", true));
-        assert_eq!(options.storage_class.as_deref(), Some("fast"));
+        assert_eq!((options.storage_class.as_deref(), options.sent_files), (Some("fast"), true));
         assert_eq!(options.pending, Duration::from_secs(60));
         let group = &options.group;
         assert_eq!((group.hosts.len(), group.nodes["role"].as_str(), group.apart), (2, "driver", true));
@@ -188,8 +209,8 @@ mod tests {
             [
                 "option `kubernetes-requests` cannot be `2`; it takes a share from 0 to 1",
                 "the Kubernetes platform has no option `kubernetes-colour`; it has `kubernetes-access`, \
-                 `kubernetes-context`, `kubernetes-namespace`, `kubernetes-image`, `kubernetes-requests`, \
-                 `kubernetes-nodes`, `kubernetes-group`, `kubernetes-group-nodes`, `kubernetes-group-apart`, \
+                 `kubernetes-context`, `kubernetes-namespace`, `kubernetes-image`, `kubernetes-files`, \
+                 `kubernetes-requests`, `kubernetes-nodes`, `kubernetes-group`, `kubernetes-group-nodes`, `kubernetes-group-apart`, \
                  `kubernetes-storage-class`, `kubernetes-autoscaler`, `kubernetes-pending-s`",
             ]
         );
@@ -200,6 +221,8 @@ mod tests {
             ("pending-s", "soon"),
             ("group-apart", "yes"),
             ("access", ""),
+            ("files", "copied"),
+            ("files", "sent"),
         ] {
             assert!(of(&[(&format!("kubernetes-{name}"), value)]).is_err(), "{name} {value}");
         }

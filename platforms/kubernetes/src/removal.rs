@@ -6,7 +6,7 @@ use std::time::Duration;
 use barograph_platform::{Entry, Fault, Ledger, Resource};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
-use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim, Pod, Service};
+use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim, Pod, Secret, Service};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
 use serde::de::DeserializeOwned;
@@ -110,6 +110,7 @@ pub(crate) async fn remove(client: &Client, thing: &Resource) -> Result<bool, St
     let services = Api::<Service>::namespaced(client.clone(), namespace);
     let there = remove_pods(client, namespace, site).await? | remove_all(services, site).await?;
     if !own {
+        remove_secrets(&Api::namespaced(client.clone(), namespace), site).await?;
         let claims = Api::<PersistentVolumeClaim>::namespaced(client.clone(), namespace);
         let scalers = Api::<HorizontalPodAutoscaler>::namespaced(client.clone(), namespace);
         let targets = Api::<Deployment>::namespaced(client.clone(), namespace);
@@ -183,6 +184,14 @@ where
         }
     }
     Ok(!left.is_empty())
+}
+
+/// Removes the secrets of a site, without reading them. Without the right to it, none was made.
+async fn remove_secrets(secrets: &Api<Secret>, site: &str) -> Result<(), String> {
+    match secrets.delete_collection(&DeleteParams::default(), &of_site(site)).await {
+        Err(error) if !is_forbidden(&error) => Err(refused(&error)),
+        _ => Ok(()),
+    }
 }
 
 fn of_site(site: &str) -> ListParams {

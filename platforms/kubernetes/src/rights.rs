@@ -33,6 +33,8 @@ enum Needed {
     OwnNamespace,
     /// Those with units on volumes.
     Claims,
+    /// Those whose files reach pods in secrets.
+    SentFiles,
     /// Those with a tier that follows the cluster's autoscaler.
     Autoscaler,
 }
@@ -46,7 +48,7 @@ const fn of_autoscaler(group: &'static str, resource: &'static str, verbs: &'sta
 }
 
 /// All rights.
-const RIGHTS: [Right; 10] = [
+const RIGHTS: [Right; 11] = [
     Right {
         of_cluster: true,
         needed: Needed::OwnNamespace,
@@ -62,6 +64,7 @@ const RIGHTS: [Right; 10] = [
         needed: Needed::Claims,
         ..of_namespace("persistentvolumeclaims", &["create", "delete", "list", "patch"])
     },
+    Right { needed: Needed::SentFiles, ..of_namespace("secrets", &["create", "deletecollection", "patch"]) },
     of_autoscaler("apps", "deployments", &["create", "delete", "list", "patch"]),
     of_autoscaler("autoscaling", "horizontalpodautoscalers", &["create", "delete", "get", "list", "patch"]),
 ];
@@ -88,6 +91,7 @@ pub(crate) async fn lacking(
         Needed::Always => true,
         Needed::OwnNamespace => own_namespace,
         Needed::Claims => !site.disks.is_empty(),
+        Needed::SentFiles => options.sent_files,
         Needed::Autoscaler => options.autoscaler,
     });
     let each = needed.flat_map(|right| right.verbs.iter().map(move |verb| (right, *verb)));

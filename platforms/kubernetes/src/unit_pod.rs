@@ -1,7 +1,7 @@
 //! A unit as a pod in the form of the cluster's API.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use barograph_platform::{Limits, StopSignal, Unit, User};
 use k8s_openapi::api::core::v1::{
@@ -19,6 +19,7 @@ use crate::names;
 use crate::objects::of_host;
 use crate::options::Group;
 use crate::quantity;
+use crate::sent::SentFiles;
 
 /// Search path of programs: containers do not inherit this process's environment.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -53,17 +54,26 @@ pub(crate) struct Common {
     pub(crate) group: Group,
     /// Volumes of units with file systems of their own.
     pub(crate) claims: Claims,
+    /// Folders of the site whose files are sent to pods, where these see no folder of this machine.
+    pub(crate) sent_folders: Option<Vec<PathBuf>>,
 }
 
 impl Common {
-    /// Returns the pod of a unit.
-    pub(crate) fn pod(&self, unit: &Unit, name: &str) -> Pod {
-        let (mut volumes, mounts) = self.view.with_folder(&unit.workdir).volumes();
+    /// Returns the pod of a unit, whose files are in a secret of the unit's name if they are sent.
+    pub(crate) fn pod(&self, unit: &Unit, name: &str, sent: Option<&SentFiles>) -> Pod {
         let has_claim = self.claims.has(&unit.name);
-        if has_claim {
-            claim_folder(&mut volumes, &mounts, &unit.workdir, names::object(&self.site, &unit.name));
-        }
-        let copy = has_claim.then(|| {
+        let object = names::object(&self.site, &unit.name);
+        let (volumes, mounts) = match sent {
+            Some(files) => files.volumes(&unit.workdir, &object, has_claim.then(|| object.clone())),
+            None => {
+                let (mut volumes, mounts) = self.view.with_folder(&unit.workdir).volumes();
+                if has_claim {
+                    claim_folder(&mut volumes, &mounts, &unit.workdir, object);
+                }
+                (volumes, mounts)
+            }
+        };
+        let copy = (has_claim && sent.is_none()).then(|| {
             let plain = self.container(unit, names::COPY, (&unit.program, &[]), &mounts);
             copying(plain, &unit.workdir)
         });
@@ -102,7 +112,7 @@ impl Common {
                 enable_service_links: Some(false),
                 // Units know each other by addresses.
                 dns_policy: Some("Default".to_owned()),
-                security_context: Some(self.user(unit.user, has_claim)),
+                security_context: Some(self.user(unit.user, has_claim || sent.is_some())),
                 tolerations: Some(LOST.iter().map(|taint| toleration(taint)).collect()),
                 ..PodSpec::default()
             }),
@@ -158,7 +168,7 @@ impl Common {
         }
     }
 
-    fn user(&self, user: User, has_claim: bool) -> PodSecurityContext {
+    fn user(&self, user: User, has_volume: bool) -> PodSecurityContext {
         let (own_user, own_group) = (i64::from(getuid().as_raw()), i64::from(getgid().as_raw()));
         let other = user == User::NotRoot && self.given_image && own_user == 0;
         let group = if other { OTHER_USER } else { own_group };
@@ -166,7 +176,7 @@ impl Common {
             run_as_user: Some(if other { OTHER_USER } else { own_user }),
             run_as_group: Some(group),
             // A new volume belongs to root.
-            fs_group: has_claim.then_some(group),
+            fs_group: has_volume.then_some(group),
             ..PodSecurityContext::default()
         }
     }
@@ -274,6 +284,7 @@ mod tests {
             nodes: [("disk".to_owned(), "ssd".to_owned())].into(),
             group: Group::default(),
             claims: Claims::default(),
+            sent_folders: None,
         }
     }
 
@@ -293,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_unit_is_a_pod_of_its_host() {
-        let pod = common(false).pod(&unit(User::Own), "bg-x1-pg-0");
+        let pod = common(false).pod(&unit(User::Own), "bg-x1-pg-0", None);
         let labels = pod.metadata.labels.unwrap();
         assert_eq!([&labels[names::HOST], &labels[names::UNIT], &labels[names::SITE]], ["db-1", "pg", "x1"]);
         let spec = pod.spec.unwrap();
@@ -333,7 +344,7 @@ mod tests {
         };
         let pod = |apart, host: &str| {
             let unit = Unit { host: host.to_owned(), ..unit(User::Own) };
-            Common { group: group(apart), ..common(false) }.pod(&unit, "p")
+            Common { group: group(apart), ..common(false) }.pod(&unit, "p", None)
         };
         let own = pod(true, "db-1");
         assert_eq!(own.metadata.labels.unwrap()[names::GROUP], "apart");
@@ -353,7 +364,7 @@ mod tests {
         if !getuid().is_root() {
             return;
         }
-        let spec = |given| common(given).pod(&unit(User::NotRoot), "p").spec.unwrap();
+        let spec = |given| common(given).pod(&unit(User::NotRoot), "p", None).spec.unwrap();
         let own = spec(false);
         let words = own.containers[0].command.clone().unwrap().join(" ");
         assert_eq!(words, format!("{} /usr/bin/postgres", NOT_ROOT.join(" ")));
@@ -364,10 +375,19 @@ mod tests {
     }
 
     #[test]
+    fn a_pod_with_sent_files_sees_nothing_of_this_machine() {
+        let unit = unit(User::Own);
+        let files = SentFiles::of(&unit, &[]).unwrap();
+        let pod = common(true).pod(&unit, "p", Some(&files)).spec.unwrap();
+        assert!(pod.volumes.unwrap().iter().all(|volume| volume.host_path.is_none()));
+        assert!(pod.security_context.unwrap().fs_group.is_some(), "its folder is new");
+    }
+
+    #[test]
     fn capabilities_of_a_unit_are_added() {
         let added = |capabilities: Vec<Capability>| {
             let unit = Unit { capabilities, ..unit(User::Own) };
-            common(false).pod(&unit, "p").spec.unwrap().containers[0].security_context.clone()
+            common(false).pod(&unit, "p", None).spec.unwrap().containers[0].security_context.clone()
         };
         let capabilities = added(vec![Capability::DacReadSearch]).unwrap().capabilities.unwrap();
         assert_eq!(capabilities.add.unwrap(), ["DAC_READ_SEARCH"]);
@@ -377,7 +397,7 @@ mod tests {
     #[test]
     fn a_unit_without_limits_asks_for_nothing() {
         let unit = Unit { limits: Limits::default(), stop: StopSignal::Term, ..unit(User::Own) };
-        let pod = common(false).pod(&unit, "p").spec.unwrap();
+        let pod = common(false).pod(&unit, "p", None).spec.unwrap();
         let resources = pod.containers[0].resources.clone().unwrap();
         assert_eq!((resources.limits, resources.requests), (None, None));
         assert!(pod.containers[0].lifecycle.is_none());

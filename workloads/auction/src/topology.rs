@@ -189,10 +189,12 @@ impl TopologyBuilder<'_> {
         let text = |text: String| Value::Text(text);
         let mut values = vec![
             ("node", text(format!("{tier}-{number}"))),
-            ("data", text(self.data_dir.display().to_string())),
             // It ends with this program, even if this is killed.
             ("supervised", text("yes".to_owned())),
         ];
+        if !stores.have_pictures() {
+            values.push(("data", text(self.data_dir.display().to_string())));
+        }
         let threads = threads(self.plan, self.threads, tier);
         if threads > 0 {
             values.push(("threads", text(threads.to_string())));
@@ -467,6 +469,11 @@ impl Stores {
     /// Names of all parts; one may occur several times.
     fn parts(&self) -> impl Iterator<Item = &String> {
         self.urls.iter().flat_map(|(_, parts)| parts)
+    }
+
+    /// Whether pictures are elsewhere than in the folder of the data.
+    fn have_pictures(&self) -> bool {
+        self.shared_pictures || self.urls.iter().any(|(option, _)| *option == "images")
     }
 
     fn values(&self) -> Vec<(&'static str, Value)> {

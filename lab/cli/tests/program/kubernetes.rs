@@ -527,3 +527,24 @@ fn a_run_outlives_a_restart_of_the_api_server() {
     place.assert_gone();
     place.assert_nothing_to_clean();
 }
+
+/// Without a cluster: what pods cannot see is refused before one is asked.
+#[test]
+fn files_that_parts_share_are_not_sent() {
+    let place = TestFolders::new();
+    let checked = |more: &[&str]| {
+        let mut command = place.checks(&plan("auction-full.toml"));
+        let sets = ["platform=kubernetes", "deploy.kubernetes_files=sent", "load.users=20"];
+        for set in sets.iter().chain(more) {
+            command.args(["--set", set]);
+        }
+        RunningProgram::start(command).end()
+    };
+    let image = "deploy.kubernetes_image=registry.test/tools:1";
+    let alone = checked(&[]);
+    assert!(alone.err.contains("\"seen\" without deploy.kubernetes_image"), "{alone:?}");
+    let shared = checked(&[image]);
+    assert!(shared.err.contains("application-1 keeps files in a folder that other parts see"), "{shared:?}");
+    let apart = checked(&[image, "deploy.images=events", "deploy.kubernetes_access=/none"]);
+    assert!(apart.out.contains("loaded in every run: on platform kubernetes their folders"), "{apart:?}");
+}

@@ -25,6 +25,7 @@ impl PlanCheck<'_> {
             ("deploy.kubernetes_context", Ability::Pods),
             ("deploy.kubernetes_namespace", Ability::Pods),
             ("deploy.kubernetes_image", Ability::Pods),
+            ("deploy.kubernetes_files", Ability::Pods),
             ("deploy.kubernetes_nodes", Ability::Pods),
             ("deploy.kubernetes_requests", Ability::Pods),
             ("deploy.kubernetes_pending_s", Ability::Pods),

@@ -46,6 +46,7 @@ pub fn check_all(
     }
     elastic::elastic(&mut loads)?;
     volumes::volumes(&loads)?;
+    volumes::shared_folders(&loads)?;
     Ok(loads)
 }
 

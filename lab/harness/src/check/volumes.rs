@@ -1,6 +1,8 @@
-//! The class of volumes, which is for parts with file systems of their own.
+//! Files of parts in a cluster: the class of volumes, which is for parts with file systems of their own, and folders
+//! that parts share.
 
-use barograph_spec::Refusals;
+use barograph_spec::{Ability, Refusals};
+use barograph_workload::topology::{Part, Value};
 
 use super::{WrongValue, disk_mib};
 use crate::deploy;
@@ -21,6 +23,26 @@ pub(super) fn volumes(loads: &[CheckedLoad]) -> Result<(), Refusals> {
         value: format!("{class:?}"),
         allowed: "left out where no part has deploy.TIER_disk_mib".to_owned(),
         remedy: "give the part that should be on such a volume a size, or leave it out".to_owned(),
+    };
+    Err(Refusals(vec![wrong.at(plan)]))
+}
+
+/// Refuses folders in which several parts write where pods see no folder of this machine.
+pub(super) fn shared_folders(loads: &[CheckedLoad]) -> Result<(), Refusals> {
+    let plan = &deploy::plan_of_all(loads).checked.plan;
+    if !plan.deploy.has(Ability::Pods) || !plan.deploy.cluster.sends_files {
+        return Ok(());
+    }
+    let planned = deploy::planned(loads);
+    let mut parts = planned.iter().flat_map(|planned| &planned.topology.parts);
+    let is_shared = |part: &&Part| part.values.iter().any(|(_, value)| matches!(value, Value::SiteFolder(_)));
+    let Some(part) = parts.find(is_shared) else { return Ok(()) };
+    let wrong = WrongValue {
+        key: "deploy.kubernetes_files",
+        value: "\"sent\"".to_owned(),
+        allowed: format!("\"seen\": {} keeps files in a folder that other parts see", part.name),
+        remedy: "choose a store for these files that is a server, or nodes that see this machine's folders"
+            .to_owned(),
     };
     Err(Refusals(vec![wrong.at(plan)]))
 }

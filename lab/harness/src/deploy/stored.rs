@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use barograph_model::words::in_one_line;
 use barograph_platform::{Platform, StopSignal, UnitExit};
 use barograph_record::SnapshotRecord;
-use barograph_spec::Plan;
+use barograph_spec::{Ability, Plan};
 use barograph_workload::topology::{Part, PartWork, StoredData, Topology};
 
 use super::deployment::{Deployment, StartedPart};
@@ -29,7 +29,7 @@ use crate::snapshots::{
 pub fn outlook(planned: &PlannedApplication<'_>, platform: &dyn Platform) -> Option<String> {
     let PlannedApplication { plan, topology, .. } = planned;
     let (stored, data) = topology.stored.as_ref().zip(planned.data)?;
-    let Some(folders) = platform.folders() else {
+    let Some(folders) = folders(platform, plan) else {
         let name = platform.name();
         return Some(format!(
             "loaded in every run: on platform {name} their folders are not on this machine"
@@ -79,6 +79,13 @@ pub(super) async fn start_all(
     Ok(kept)
 }
 
+/// The kind of folders on this machine in which stores are; `None` if they are elsewhere.
+fn folders(platform: &dyn Platform, plan: &Plan) -> Option<&'static str> {
+    let deploy = &plan.deploy;
+    let is_elsewhere = deploy.has(Ability::Pods) && deploy.cluster.sends_files;
+    platform.folders().filter(|_| !is_elsewhere)
+}
+
 /// A store with its own file system, which is empty at its start, so no copy can be placed there before.
 fn with_own_disk<'t>(topology: &'t Topology, stored: &StoredData, plan: &Plan) -> Option<&'t str> {
     let mut kept = topology.parts.iter().filter(|part| stored.services.contains(&part.name));
@@ -109,7 +116,7 @@ impl Stores {
         let (Some(stored), Some(data), Some(folders), Some(shelf)) = (
             topology.stored.clone(),
             planned.data.cloned(),
-            platform.folders(),
+            folders(platform, plan),
             SnapshotStore::of(&plan.data),
         ) else {
             return Ok(None);

@@ -3,6 +3,7 @@
 mod autoscaler;
 mod hundred;
 mod refusals;
+mod sent;
 mod stand;
 mod units;
 mod volumes;
