@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use barograph_platform::Unit;
+use barograph_platform::{Unit, UnitFile};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{
     EmptyDirVolumeSource, KeyToPath, PersistentVolumeClaimVolumeSource, Secret, SecretVolumeSource, Volume,
@@ -27,17 +27,9 @@ const FILES: &str = "files";
 /// Volume of the unit's folder.
 const FOLDER: &str = "folder";
 
-/// A file with its path in the pod.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SentFile {
-    path: PathBuf,
-    bytes: Vec<u8>,
-    mode: u32,
-}
-
-/// Files of one unit.
+/// Files of one unit, by their whole paths.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SentFiles(Vec<SentFile>);
+pub(crate) struct SentFiles(Vec<UnitFile>);
 
 impl SentFiles {
     /// Gathers the files of a unit, and those below folders of this machine.
@@ -45,12 +37,9 @@ impl SentFiles {
     /// # Errors
     /// If a file cannot be read, or all together are too large for a secret.
     pub(crate) fn of(unit: &Unit, folders: &[PathBuf]) -> io::Result<Self> {
-        let own = unit.files.iter().map(|file| SentFile {
-            path: unit.workdir.join(&file.path),
-            bytes: file.bytes.clone(),
-            mode: file.mode,
-        });
-        let mut files: Vec<SentFile> = own.collect();
+        let own = unit.files.iter();
+        let own = own.map(|file| UnitFile { path: unit.workdir.join(&file.path), ..file.clone() });
+        let mut files: Vec<UnitFile> = own.collect();
         folders.iter().try_for_each(|folder| below(folder, &mut files))?;
         let bytes: usize = files.iter().map(|file| file.bytes.len()).sum();
         if bytes > MOST_BYTES {
@@ -123,7 +112,7 @@ fn key(at: usize) -> String {
 }
 
 /// Adds the files below a folder; none if it is not there.
-fn below(folder: &Path, files: &mut Vec<SentFile>) -> io::Result<()> {
+fn below(folder: &Path, files: &mut Vec<UnitFile>) -> io::Result<()> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries.collect::<Result<Vec<_>, _>>()?,
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -134,7 +123,7 @@ fn below(folder: &Path, files: &mut Vec<SentFile>) -> io::Result<()> {
             below(&path, files)?;
         } else {
             let mode = fs::metadata(&path)?.permissions().mode() & 0o777;
-            files.push(SentFile { bytes: fs::read(&path)?, path, mode });
+            files.push(UnitFile { bytes: fs::read(&path)?, path, mode });
         }
     }
     Ok(())
@@ -142,7 +131,7 @@ fn below(folder: &Path, files: &mut Vec<SentFile>) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use barograph_platform::{Readiness, UnitFile};
+    use barograph_platform::Readiness;
 
     use super::*;
 
