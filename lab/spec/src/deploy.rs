@@ -148,6 +148,12 @@ impl DeployPlan {
         self.abilities.contains(&ability)
     }
 
+    /// Whether parts see no folder of this machine, as their files are sent to pods.
+    #[must_use]
+    pub fn sends_files(&self) -> bool {
+        self.has(Ability::Pods) && self.cluster.sends_files
+    }
+
     /// Limits of a tier.
     #[must_use]
     pub fn limits_of(&self, tier: &str) -> Option<&TierLimits> {

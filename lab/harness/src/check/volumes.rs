@@ -1,7 +1,7 @@
 //! Files of parts in a cluster: the class of volumes, which is for parts with file systems of their own, and folders
 //! that parts share.
 
-use barograph_spec::{Ability, Refusals};
+use barograph_spec::Refusals;
 use barograph_workload::topology::{Part, Value};
 
 use super::{WrongValue, disk_mib};
@@ -30,7 +30,7 @@ pub(super) fn volumes(loads: &[CheckedLoad]) -> Result<(), Refusals> {
 /// Refuses folders in which several parts write where pods see no folder of this machine.
 pub(super) fn shared_folders(loads: &[CheckedLoad]) -> Result<(), Refusals> {
     let plan = &deploy::plan_of_all(loads).checked.plan;
-    if !plan.deploy.has(Ability::Pods) || !plan.deploy.cluster.sends_files {
+    if !plan.deploy.sends_files() {
         return Ok(());
     }
     let planned = deploy::planned(loads);

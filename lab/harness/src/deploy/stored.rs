@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use barograph_model::words::in_one_line;
 use barograph_platform::{Platform, StopSignal, UnitExit};
 use barograph_record::SnapshotRecord;
-use barograph_spec::{Ability, Plan};
+use barograph_spec::Plan;
 use barograph_workload::topology::{Part, PartWork, StoredData, Topology};
 
 use super::deployment::{Deployment, StartedPart};
@@ -81,9 +81,7 @@ pub(super) async fn start_all(
 
 /// The kind of folders on this machine in which stores are; `None` if they are elsewhere.
 fn folders(platform: &dyn Platform, plan: &Plan) -> Option<&'static str> {
-    let deploy = &plan.deploy;
-    let is_elsewhere = deploy.has(Ability::Pods) && deploy.cluster.sends_files;
-    platform.folders().filter(|_| !is_elsewhere)
+    platform.folders().filter(|_| !plan.deploy.sends_files())
 }
 
 /// A store with its own file system, which is empty at its start, so no copy can be placed there before.
