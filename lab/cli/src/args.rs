@@ -4,6 +4,7 @@ mod compare;
 mod demand;
 mod drive;
 mod format;
+mod images;
 mod install;
 mod load_command;
 mod program;
@@ -19,6 +20,7 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use demand::DemandArgs;
 pub(crate) use drive::DriveArgs;
 pub(crate) use format::Format;
+pub(crate) use images::ImagesArgs;
 pub(crate) use install::{CompletionsArgs, ManualArgs};
 pub(crate) use load_command::{LoadCommandArgs, ResultFormat, TypedLoadCommand};
 pub(crate) use program::TypedProgram;
@@ -63,6 +65,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Write the demand curve of a study: the fewest nodes that hold each load
     Demand(DemandArgs),
+    /// Write the files of a container image with the parts of a plan
+    Images(ImagesArgs),
     /// Write the record of a run or a study as tables, one file each: CSV or Parquet
     Export(ExportArgs),
     /// Pack a record or a study into one file, to be sent or published

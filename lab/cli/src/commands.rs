@@ -7,6 +7,7 @@ pub(crate) mod control;
 pub(crate) mod demand;
 pub(crate) mod drive;
 pub(crate) mod export;
+pub(crate) mod images;
 pub(crate) mod inner;
 pub(crate) mod install;
 pub(crate) mod list;

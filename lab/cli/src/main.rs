@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Command::Report(a) => commands::show::report(&a),
         Command::Compare(a) => commands::compare::compare(&a),
         Command::Demand(a) => commands::demand::demand(&a),
+        Command::Images(a) => commands::images::images(&a),
         Command::Export(a) => commands::export::export(&a),
         Command::Share(a) => commands::share::share(&a),
         Command::Clean(a) => commands::clean::clean(&a),

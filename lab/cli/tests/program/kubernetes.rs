@@ -19,12 +19,12 @@ use crate::place::{TestFolders, fixed};
 use crate::plans::{OPERATIONS, command, in_order};
 
 /// Objects of all runs in a cluster.
-fn objects(cluster: &Cluster) -> String {
+pub(crate) fn objects(cluster: &Cluster) -> String {
     let label = "app.kubernetes.io/managed-by=barograph";
     cluster.kubectl(&["get", "namespaces,pods,services", "-A", "-l", label, "-o", "name"]).unwrap()
 }
 
-fn access(cluster: &Cluster) -> String {
+pub(crate) fn access(cluster: &Cluster) -> String {
     format!("deploy.kubernetes_access={}", cluster.access().display())
 }
 
