@@ -146,6 +146,7 @@ impl Cluster {
             common.write_node(node).map_err(text)?;
         }
         self.create(common.shell("routes", HERE, &common.outside_routes(&nodes)))?;
+        self.create(common.shell("routes-control", CONTROL, &common.control_routes(&nodes)))?;
         for step in [
             |common: &Common, node: &Node, all: &[Node], _: &Path| common.routes(node, all),
             |common: &Common, node: &Node, _: &[Node], _: &Path| common.runtime(node),

@@ -221,12 +221,8 @@ impl Common {
     /// A job that makes a node's host a router to the pods of the others.
     pub(crate) fn routes(&self, node: &Node, all: &[Node]) -> Unit {
         let others = all.iter().filter(|other| other.number != node.number);
-        let routes = others
-            .map(|other| format!("ip route add {} via {}\n", self.network.pods(other.number), other.address));
-        let script: String = ["set -e\necho 1 > /proc/sys/net/ipv4/ip_forward\n".to_owned()]
-            .into_iter()
-            .chain(routes)
-            .collect();
+        let routes = self.pod_routes(others);
+        let script = format!("set -e\necho 1 > /proc/sys/net/ipv4/ip_forward\n{routes}");
         self.shell(&format!("routes-{}", node.number), &node_name(node.number), &script)
     }
 
@@ -237,12 +233,20 @@ impl Common {
         unit
     }
 
+    /// Routes to the pods of nodes.
+    fn pod_routes<'n>(&self, nodes: impl Iterator<Item = &'n Node>) -> String {
+        nodes.map(|node| route(&self.network.pods(node.number), node)).collect()
+    }
+
+    /// Routes of the control plane to pods, which it answers.
+    pub(crate) fn control_routes(&self, all: &[Node]) -> String {
+        format!("set -e\n{}", self.pod_routes(all.iter()))
+    }
+
     /// Routes of this machine to pods and services.
     pub(crate) fn outside_routes(&self, all: &[Node]) -> String {
-        let pods = all.iter().map(|node| (self.network.pods(node.number), node.address));
-        let services = all.first().map(|node| (self.network.services(), node.address));
-        let routes = pods.chain(services).map(|(to, via)| format!("ip route add {to} via {via}\n"));
-        ["set -e\n".to_owned()].into_iter().chain(routes).collect()
+        let services = all.first().map(|node| route(&self.network.services(), node));
+        format!("set -e\n{}{}", self.pod_routes(all.iter()), services.unwrap_or_default())
     }
 
     pub(crate) fn runtime(&self, node: &Node) -> Unit {
@@ -302,6 +306,11 @@ impl Common {
         ]);
         unit
     }
+}
+
+/// The command that makes a route to this network through a node.
+fn route(to: &str, node: &Node) -> String {
+    format!("ip route add {to} via {}\n", node.address)
 }
 
 fn answers(ask: ReadinessCheck, address: IpAddr, port: u16) -> Readiness {

@@ -52,7 +52,7 @@ const RIGHTS: [Right; 11] = [
     Right {
         of_cluster: true,
         needed: Needed::OwnNamespace,
-        ..of_namespace("namespaces", &["create", "delete", "get"])
+        ..of_namespace("namespaces", &["create", "delete", "get", "patch"])
     },
     Right { of_cluster: true, ..of_namespace("nodes", &["list"]) },
     of_namespace("pods", &["create", "delete", "get", "list", "patch", "watch"]),

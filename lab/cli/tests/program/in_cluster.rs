@@ -104,6 +104,7 @@ fn the_record_of_a_run_in_a_job_outlives_it() {
     let out = cluster.kubectl(&["logs", "job/barograph"]).unwrap();
     cluster.kubectl(&["delete", "job", NAME]).unwrap();
 
+    assert!(!place.records().is_empty(), "{out}");
     let run = place.record();
     sound(&run, &ProgramOutput { code: Some(code), out, err: String::new() });
     assert_eq!(run.verdict().map(|verdict| i32::from(verdict.exit_code)), Some(code));
