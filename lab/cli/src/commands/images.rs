@@ -124,6 +124,8 @@ fn programs(services: &[&'static Service], own: PathBuf) -> BTreeSet<PathBuf> {
 fn write_archive(paths: &BTreeSet<PathBuf>, to: &Path) -> io::Result<()> {
     let mut archive = Builder::new(BufWriter::new(File::create(to)?));
     archive.mode(HeaderMode::Deterministic);
+    // Builders of images do not read sparse members.
+    archive.sparse(false);
     let above = |path: &Path| path.ancestors().skip(1).map(Path::to_owned).collect::<Vec<_>>();
     let folders: BTreeSet<PathBuf> = paths.iter().flat_map(|path| above(path)).collect();
     for folder in folders.iter().filter(|folder| folder.parent().is_some()) {

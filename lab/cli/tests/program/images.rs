@@ -44,6 +44,8 @@ fn the_files_of_an_image_have_packages_and_programs() {
         .unwrap()
         .map(|member| {
             let member = member.unwrap();
+            let kind = member.header().entry_type();
+            assert!(kind.is_dir() || kind.is_file(), "{kind:?}");
             (Path::new("/").join(member.path().unwrap()), member.header().mode().unwrap(), member.size())
         })
         .collect();
