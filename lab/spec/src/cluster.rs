@@ -99,16 +99,19 @@ fn image(g: &mut SettingsReader) -> Option<Option<String>> {
     let (key, allowed) =
         ("deploy.kubernetes_image", "an image with a tag or a digest, as \"registry/tools:1.2\"");
     let image = g.optional_word(key, allowed)?;
-    if let Some(vague) = image.as_ref().filter(|image| !is_certain(image)) {
+    if let Some(vague) = image.as_ref().filter(|image| !is_certain_image(image)) {
         g.refuse(key, format!("{vague:?}"), allowed, "name a version: `latest` is another image tomorrow");
     }
     Some(image)
 }
 
-fn is_certain(image: &str) -> bool {
-    let last = image.rsplit('/').next().unwrap_or(image);
+/// Whether a name is that of the same image tomorrow: it has a digest, or a tag that does not move by intention.
+#[must_use]
+pub fn is_certain_image(name: &str) -> bool {
+    let last = name.rsplit('/').next().unwrap_or(name);
     let tag = last.split_once(':').map(|(_, tag)| tag);
-    image.contains("@sha256:") || tag.is_some_and(|tag| !tag.is_empty() && tag != "latest")
+    let is_word = !name.contains(char::is_whitespace);
+    is_word && (name.contains("@sha256:") || tag.is_some_and(|tag| !tag.is_empty() && tag != "latest"))
 }
 
 fn nodes(g: &mut SettingsReader, key: &'static str) -> Option<Option<String>> {

@@ -31,7 +31,7 @@ mod workload;
 pub use actions::{ActionKind, ActionPlan, Resize};
 pub use barograph_model::{Ability, PlatformKind, Refusal, Refusals};
 pub use catalogue::Catalogue;
-pub use cluster::ClusterPlan;
+pub use cluster::{ClusterPlan, is_certain_image};
 pub use cores::Cores;
 pub use demand::{DemandFile, demand};
 pub use deploy::{DenseMode, DeployPlan, Link, MOST_INSTANCES, TierLimits};

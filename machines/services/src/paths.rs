@@ -51,7 +51,9 @@ fn search_path() -> std::ffi::OsString {
 fn tools(name: &str) -> Option<PathBuf> {
     let beside =
         env::current_exe().ok().and_then(|own| Some(own.parent()?.parent()?.join("tools").join(name)));
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools").join(name);
+    // Without `..`, which needs folders of the sources.
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?;
+    let built = workspace.join("target/tools").join(name);
     beside.into_iter().chain([built]).find(|file| file.is_file()).and_then(|file| file.canonicalize().ok())
 }
 

@@ -215,11 +215,23 @@ impl Service {
     /// given.
     #[must_use]
     pub fn own_programs(&self) -> Vec<PathBuf> {
-        const SYSTEM: [&str; 4] = ["/usr", "/bin", "/sbin", "/lib"];
         let found = self.found().unwrap_or_default().into_values();
-        let whole = self.folder.as_deref().map(paths::installation).filter(|_| self.missing().is_none());
-        let all = found.chain(whole.map(Path::to_owned));
-        all.filter(|path| !SYSTEM.iter().any(|system| path.starts_with(system))).collect()
+        let whole = self.installation().map(Path::to_owned);
+        found.chain(whole).filter(|path| !is_of_system(path)).collect()
+    }
+
+    /// Returns its programs that none of [`Service::packages`] has: those outside the folders of the system and
+    /// below `/usr/local`, and the whole installation of a given folder.
+    #[must_use]
+    pub fn programs_beside_packages(&self) -> Vec<PathBuf> {
+        let found = self.found().unwrap_or_default().into_values();
+        let unpackaged = found.filter(|path| !is_of_system(path) || path.starts_with("/usr/local"));
+        unpackaged.chain(self.installation().map(Path::to_owned)).collect()
+    }
+
+    /// The installation of a given folder with its programs.
+    fn installation(&self) -> Option<&Path> {
+        self.folder.as_deref().map(paths::installation).filter(|_| self.missing().is_none())
     }
 
     /// Returns the installed version. Runs the program.
@@ -429,4 +441,9 @@ fn met(conditions: &Conditions, scope: &Scope<'_>) -> bool {
 
 fn rendered(templates: &[Template], scope: &Scope<'_>) -> Result<Vec<String>, ServiceError> {
     templates.iter().map(|template| template.render(scope)).collect()
+}
+
+/// Whether a path is in a folder of the system, which hosts have in common.
+fn is_of_system(path: &Path) -> bool {
+    ["/usr", "/bin", "/sbin", "/lib"].iter().any(|system| path.starts_with(system))
 }

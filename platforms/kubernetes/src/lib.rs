@@ -33,8 +33,6 @@ mod sweep;
 mod unit_pod;
 mod watch;
 
-pub use options::is_certain_image;
-
 use barograph_platform::{
     Ability, BoxFuture, Facts, Fault, Ledger, LedgerError, MissingRequirement, Platform, PlatformKind, Site,
     SiteSpec, SweepResult,

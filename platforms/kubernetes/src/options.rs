@@ -106,7 +106,7 @@ impl Options {
             "access" => self.access = Some(text()?.into()),
             "context" => self.context = Some(text()?),
             "namespace" => self.namespace = Some(text().filter(|name| is_label(name))?),
-            "image" => self.image = Some(text().filter(|image| is_certain_image(image))?),
+            "image" => self.image = Some(text().filter(|image| is_certain(image))?),
             "files" => self.sent_files = sent(value)?,
             "requests" => self.requests = value.parse().ok().filter(|share| (0.0..=1.0).contains(share))?,
             "nodes" => self.nodes = labels(value)?,
@@ -137,8 +137,7 @@ fn is_label(name: &str) -> bool {
 }
 
 /// Whether an image is the same tomorrow: it has a digest, or a tag that does not move by intention.
-#[must_use]
-pub fn is_certain_image(image: &str) -> bool {
+fn is_certain(image: &str) -> bool {
     let last = image.rsplit('/').next().unwrap_or(image);
     let tag = last.split_once(':').map(|(_, tag)| tag);
     image.contains("@sha256:") || tag.is_some_and(|tag| !tag.is_empty() && tag != "latest")
@@ -232,10 +231,10 @@ mod tests {
     #[test]
     fn an_image_says_which_one_it_is() {
         for fine in ["registry:5000/a/b:1.2", "a@sha256:00", "b:1"] {
-            assert!(is_certain_image(fine), "{fine}");
+            assert!(is_certain(fine), "{fine}");
         }
         for vague in ["redis", "redis:latest", "registry:5000/redis", "a:"] {
-            assert!(!is_certain_image(vague), "{vague}");
+            assert!(!is_certain(vague), "{vague}");
         }
     }
 }

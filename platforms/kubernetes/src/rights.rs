@@ -55,7 +55,7 @@ const RIGHTS: [Right; 11] = [
         ..of_namespace("namespaces", &["create", "delete", "get", "patch"])
     },
     Right { of_cluster: true, ..of_namespace("nodes", &["list"]) },
-    of_namespace("pods", &["create", "delete", "get", "list", "patch", "watch"]),
+    of_namespace("pods", &["create", "delete", "list", "patch", "watch"]),
     Right { part: "log", ..of_namespace("pods", &["get"]) },
     of_namespace("services", &["create", "delete", "get", "list", "patch"]),
     of_namespace("events", &["list"]),

@@ -29,6 +29,9 @@ fn the_files_of_an_image_have_packages_and_programs() {
     let made = images(&place, &sets, &["-o", "made", "--base", "debian:12"]);
     assert_eq!(made.code, Some(0), "{made:?}");
     assert!(made.out.contains("docker build --file made/Containerfile"), "{made:?}");
+    assert!(made.out.contains("--set deploy.like=minimal --set platform=kubernetes"), "{made:?}");
+    let again = images(&place, &sets, &["-o", "made", "--base", "debian:12"]);
+    assert_eq!((again.code, &again.out), (Some(0), &made.out), "its own files are written again");
 
     let steps = fs::read_to_string(place.root().join("made/Containerfile")).unwrap();
     assert!(steps.starts_with("FROM debian:12\n"), "{steps}");
@@ -68,7 +71,7 @@ fn an_image_that_cannot_be_is_refused_before_anything_is_written() {
     refused(&[], &["--base", "debian:latest"], "--base is `debian:latest`");
     fs::create_dir(place.root().join("full")).unwrap();
     fs::write(place.root().join("full/notes"), "kept").unwrap();
-    refused(&[], &["--base", "debian:12", "-o", "full"], "`full` is no empty folder");
+    refused(&[], &["--base", "debian:12", "-o", "full"], "`full` has other files, as `notes`");
 
     let empty = place.root().join("empty");
     fs::create_dir(&empty).unwrap();
