@@ -118,7 +118,7 @@ fn write(
 ) -> anyhow::Result<usize> {
     let own = std::env::current_exe().context("find this program")?;
     let beside = services.iter().flat_map(|service| service.programs_beside_packages());
-    let programs = outermost(beside.chain([own.clone()]).collect());
+    let programs = outermost(&beside.chain([own.clone()]).collect());
     fs::create_dir_all(folder).with_context(|| format!("make `{}`", folder.display()))?;
     let archive = folder.join(PROGRAMS);
     let draft = draft_of(&archive);
@@ -151,7 +151,7 @@ fn steps(base: &str, packages: &BTreeSet<&str>, own: &Path) -> String {
 }
 
 /// The paths that are not in a folder that is one of them.
-fn outermost(all: BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+fn outermost(all: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
     let is_within = |path: &PathBuf| path.ancestors().skip(1).any(|above| all.contains(above));
     all.iter().filter(|path| !is_within(path)).cloned().collect()
 }
@@ -228,7 +228,7 @@ mod tests {
         fs::write(programs.join("server"), "17").unwrap();
         std::os::unix::fs::symlink("/nowhere", programs.join("link")).unwrap();
         let whole = place.path().join("17");
-        let paths = outermost(BTreeSet::from([whole.clone(), programs.join("server")]));
+        let paths = outermost(&BTreeSet::from([whole.clone(), programs.join("server")]));
         assert_eq!(paths, BTreeSet::from([whole]));
 
         let archive = place.path().join("made.tar");
