@@ -33,6 +33,8 @@ mod sweep;
 mod unit_pod;
 mod watch;
 
+pub use unit_pod::IMAGE_USER;
+
 use barograph_platform::{
     Ability, BoxFuture, Facts, Fault, Ledger, LedgerError, MissingRequirement, Platform, PlatformKind, Site,
     SiteSpec, SweepResult,

@@ -28,8 +28,8 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 /// root outside.
 const NOT_ROOT: [&str; 5] = ["/usr/bin/unshare", "--user", "--map-user=1000", "--map-group=1000", "--"];
 
-/// User id in a given image instead, as the image may lack `unshare`.
-const OTHER_USER: i64 = 1000;
+/// User of such a program in a given image instead, as the image may lack `unshare`.
+pub const IMAGE_USER: u32 = 1000;
 
 /// Taints of nodes that do not answer.
 const LOST: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
@@ -171,9 +171,9 @@ impl Common {
     fn user(&self, user: User, has_volume: bool) -> PodSecurityContext {
         let (own_user, own_group) = (i64::from(getuid().as_raw()), i64::from(getgid().as_raw()));
         let other = user == User::NotRoot && self.given_image && own_user == 0;
-        let group = if other { OTHER_USER } else { own_group };
+        let group = if other { i64::from(IMAGE_USER) } else { own_group };
         PodSecurityContext {
-            run_as_user: Some(if other { OTHER_USER } else { own_user }),
+            run_as_user: Some(if other { i64::from(IMAGE_USER) } else { own_user }),
             run_as_group: Some(group),
             // A new volume belongs to root.
             fs_group: has_volume.then_some(group),
@@ -184,7 +184,7 @@ impl Common {
     /// Returns the user of a unit's files, if it is not the user that runs Barograph.
     pub(crate) fn other_user(&self, user: User) -> Option<u32> {
         let other = user == User::NotRoot && self.given_image && getuid().is_root();
-        other.then(|| u32::try_from(OTHER_USER).unwrap_or_default())
+        other.then_some(IMAGE_USER)
     }
 
     fn user_words(&self, user: User) -> &'static [&'static str] {

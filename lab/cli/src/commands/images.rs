@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use barograph_harness::planned;
+use barograph_platform_kubernetes::IMAGE_USER;
 use barograph_record::{ExitCode, draft_of, write_whole};
 use barograph_services::Service;
 use barograph_spec::is_certain_image;
@@ -24,9 +25,6 @@ const STEPS: &str = "Containerfile";
 
 /// Archive of the programs that are in no package, at their paths on this machine.
 const PROGRAMS: &str = "programs.tar";
-
-/// User of services that refuse root, where this program is root.
-const OTHER_USER: u32 = 1000;
 
 /// Writes both files.
 pub(crate) fn images(args: &ImagesArgs) -> CommandResult {
@@ -144,7 +142,7 @@ fn steps(base: &str, packages: &BTreeSet<&str>, own: &Path) -> String {
         ));
     }
     text.push_str("# Services that refuse root need a user with a name.\n");
-    let user = Some(getuid()).filter(|user| !user.is_root()).map_or(OTHER_USER, |user| user.as_raw());
+    let user = Some(getuid()).filter(|user| !user.is_root()).map_or(IMAGE_USER, |user| user.as_raw());
     text.push_str(&format!("RUN getent passwd {user} || useradd --uid {user} barograph\n"));
     text.push_str(&format!("ADD {PROGRAMS} /\nENTRYPOINT [{:?}]\n", own.display().to_string()));
     text
