@@ -225,6 +225,17 @@ fn another_version_is_one_service_for_each_folder() {
 }
 
 #[test]
+fn a_given_installation_is_beside_packages_as_a_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let programs = folder.path().join("bin");
+    std::fs::create_dir(&programs).unwrap();
+    std::fs::write(programs.join("nginx"), "").unwrap();
+    let nginx = crate::find("nginx").unwrap().with_programs(&programs);
+    assert_eq!(nginx.programs_beside_packages(), [programs.join("nginx"), folder.path().to_owned()]);
+    assert!(crate::find("kv").unwrap().programs_beside_packages().is_empty(), "it is a part of this program");
+}
+
+#[test]
 fn what_is_not_installed_is_told_with_its_command() {
     let folder = crate::list::ServiceFolder {
         name: "none",
