@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use barograph_platform::{LogTail, Pause, Unit, UnitHandle};
+use barograph_platform::{LogTail, Unit, UnitHandle};
 
 use crate::place::ServiceSite;
 
@@ -100,11 +100,7 @@ impl Service {
     /// If they do not end.
     pub fn kill(&mut self) {
         if let Some(running) = self.running.take() {
-            let killed = self.place.wait(async move {
-                // Otherwise one that is not killed yet may notice the end of another, and say so.
-                running.pausing().map_or(Ok(()), Pause::pause)?;
-                running.kill().await
-            });
+            let killed = self.place.wait(async move { running.kill().await });
             killed.unwrap_or_else(|fault| panic!("{} was not killed: {fault}", self.unit.name));
         }
     }

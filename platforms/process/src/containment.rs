@@ -159,10 +159,15 @@ impl ProcessTree {
         }
     }
 
-    /// Kills everything. The leader may not have entered its control group yet.
+    /// Kills everything at once: no process acts on the end of another. The leader may not have entered its
+    /// control group yet.
     pub(crate) fn kill(&self) -> io::Result<()> {
-        let leader = signal_group(self.leader, Signal::KILL);
-        self.kill_others().and(leader)
+        if self.holding.group().is_none() {
+            // One that cannot be paused is killed all the same.
+            let _ = self.pause();
+        }
+        let others = self.kill_others();
+        others.and(signal_group(self.leader, Signal::KILL))
     }
 
     /// Kills the processes that remain after the leader has ended.

@@ -137,6 +137,20 @@ async fn a_paused_unit_stands_still_with_its_children_and_can_be_stopped() {
     }
 }
 
+#[tokio::test]
+async fn no_process_of_a_killed_unit_acts_on_the_end_of_another() {
+    for (hold, place) in places() {
+        let (pipe, said) = (place.path("pipe"), place.path("said"));
+        let (pipe, end) = (pipe.display(), said.display());
+        // It reads until the end of the program, which alone has the pipe open to write.
+        let other = format!("setsid sh -c 'read line < {pipe}; : > {end}'");
+        let script = format!("mkfifo {pipe}; {other} & exec 3> {pipe}; {READY} exec cat");
+        let running = place.create(&script, SERVICE).await.unwrap();
+        assert_eq!(running.kill().await.unwrap(), UnitExit::Signal(9), "{hold}");
+        assert!(!said.exists(), "{hold}");
+    }
+}
+
 fn parent(pid: u32) -> u32 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     text.rsplit_once(") ").unwrap().1.split(' ').nth(1).unwrap().parse().unwrap()
