@@ -1,5 +1,6 @@
 //! PostgreSQL: the statements of the transactions, one by one and pipelined, and the transactions as functions.
 
+mod arrays;
 mod functions;
 mod pipelined;
 mod session;

@@ -7,8 +7,8 @@
 pub(crate) use barograph_database::{Access, Reply, TransactionError, Transactions};
 use barograph_engine::OpContext;
 
-use crate::input::{District, Input, Key};
-use crate::transactions::{End, TransactionBuffers};
+use crate::input::{District, Input, Key, LineInput};
+use crate::transactions::{End, LineLists, TransactionBuffers};
 use crate::user::Request;
 
 /// The head of an order.
@@ -39,6 +39,34 @@ pub(crate) struct OrderLine<'a> {
     pub(crate) quantity: i64,
     pub(crate) cents: i64,
     pub(crate) info: &'a str,
+}
+
+/// The lines of an order with their prices and the texts of their stock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PricedLines<'a> {
+    pub(crate) lines: &'a [LineInput],
+    pub(crate) prices: &'a [i64],
+    /// The texts, one after the other.
+    pub(crate) infos: &'a str,
+    /// The ends of the texts.
+    pub(crate) ends: &'a [usize],
+}
+
+impl<'a> PricedLines<'a> {
+    /// The lines by their numbers.
+    pub(crate) fn numbered(self) -> impl Iterator<Item = OrderLine<'a>> {
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        let infos = begins.zip(self.ends).map(move |(begin, end)| &self.infos[begin..*end]);
+        (1..).zip(self.lines).zip(self.prices.iter().zip(infos)).map(|((number, line), (price, info))| {
+            let LineInput { supply, item, quantity } = *line;
+            OrderLine { number, item, supply, quantity, cents: price * quantity, info }
+        })
+    }
+
+    /// The sum of all amounts, in cents.
+    pub(crate) fn sum(self) -> i64 {
+        self.numbered().map(|line| line.cents).sum()
+    }
 }
 
 /// The number of a new order, and the tax of its district.
@@ -82,12 +110,17 @@ pub(crate) trait Session: Transactions {
     async fn discount(&mut self, customer: Key) -> Reply<i64>;
     async fn insert_order(&mut self, order: Key, head: OrderHead) -> Reply<()>;
     async fn insert_open(&mut self, order: Key) -> Reply<()>;
-    /// The price of an item; `None` for an unknown item.
-    async fn price(&mut self, item: i64) -> Reply<Option<i64>>;
-    /// Lowers stock by the quantity, and raises it by 91 where fewer than 10 would be left, in one statement. `info` becomes
-    /// the text for the district.
-    async fn take_stock(&mut self, taken: Demand, info: &mut String) -> Reply<()>;
-    async fn insert_line(&mut self, order: Key, line: OrderLine<'_>) -> Reply<()>;
+    /// Appends the prices of lines to `prices`, in their order, up to the first unknown item.
+    async fn prices(
+        &mut self,
+        lines: &[LineInput],
+        prices: &mut Vec<i64>,
+        lists: &mut LineLists,
+    ) -> Reply<()>;
+    /// Lowers stock by the quantity, and raises it by 91 where fewer than 10 would be left, in one statement. Appends the text
+    /// for the district to `infos`.
+    async fn take_stock(&mut self, taken: Demand, infos: &mut String) -> Reply<()>;
+    async fn insert_lines(&mut self, order: Key, lines: PricedLines<'_>, lists: &mut LineLists) -> Reply<()>;
 
     /// Adds a payment to a warehouse, and appends the name of the warehouse to `names`.
     async fn pay_warehouse(&mut self, w: i64, cents: i64, names: &mut String) -> Reply<()>;

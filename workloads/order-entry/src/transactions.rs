@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use barograph_engine::OpContext;
 
 use crate::input::{CustomerChoice, District, Input, Key, LineInput, NewOrder, Payment};
-use crate::session::{Access, Demand, OrderHead, OrderLine, Reply, Session, TransactionError};
+use crate::session::{Access, Demand, OrderHead, PricedLines, Reply, Session, TransactionError};
 use crate::tables::DISTRICTS;
 use crate::user::Request;
 
@@ -37,9 +37,11 @@ pub(crate) struct TransactionBuffers {
     pub(crate) found: Vec<i64>,
     /// Ends of the parts of the text.
     pub(crate) ends: Vec<usize>,
-    /// The lines of an order as a function takes them.
-    pub(crate) arrays: [String; 3],
+    pub(crate) lists: LineLists,
 }
+
+/// Values of all lines of an order, each list in one parameter of a statement.
+pub(crate) type LineLists = [String; 5];
 
 /// Does a transaction up to its commit.
 pub(crate) async fn transact(
@@ -74,21 +76,24 @@ async fn new_order(
     let head = OrderHead { customer: customer.id, lines: lines.len() as i64, all_local };
     session.insert_order(placed, head).await?;
     session.insert_open(placed).await?;
-    let mut sum = 0;
-    for (number, line) in (1..).zip(lines) {
-        let LineInput { supply, item, quantity } = *line;
-        let Some(price) = session.price(item).await? else {
-            session.roll_back().await?;
-            return Ok(End::RolledBack);
-        };
+    let TransactionBuffers { text: infos, found: prices, ends, lists } = room;
+    infos.clear();
+    prices.clear();
+    ends.clear();
+    session.prices(lines, prices, lists).await?;
+    let known = &lines[..prices.len()];
+    for LineInput { supply, item, quantity } in known.iter().copied() {
         let taken = Demand { supply, item, quantity, is_remote: supply != w, district: d };
-        session.take_stock(taken, &mut room.text).await?;
-        let cents = price * quantity;
-        sum += cents;
-        let line = OrderLine { number, item, supply, quantity, cents, info: &room.text };
-        session.insert_line(placed, line).await?;
+        session.take_stock(taken, infos).await?;
+        ends.push(infos.len());
     }
-    Ok(End::Ordered { total: total(sum, discount, warehouse_tax + numbered.tax) })
+    let priced = PricedLines { lines: known, prices, infos, ends };
+    session.insert_lines(placed, priced, lists).await?;
+    if known.len() < lines.len() {
+        session.roll_back().await?;
+        return Ok(End::RolledBack);
+    }
+    Ok(End::Ordered { total: total(priced.sum(), discount, warehouse_tax + numbered.tax) })
 }
 
 /// The sum less the discount, plus taxes, rounded to cents. Discount and taxes are ten-thousandths.

@@ -172,8 +172,16 @@ impl<Q: Query> MariadbSession<Q> {
     /// # Errors
     /// As [`Self::call`]; `what` is missing.
     pub async fn change_one(&mut self, sql: Q, values: &[Param<'_>], what: &str) -> Reply<()> {
+        self.change(sql, values, (1, what)).await
+    }
+
+    /// Changes or inserts exactly this number of rows.
+    ///
+    /// # Errors
+    /// As [`Self::call`]; `what` is missing.
+    pub async fn change(&mut self, sql: Q, values: &[Param<'_>], (rows, what): (usize, &str)) -> Reply<()> {
         let changed = self.call(sql, values, |_| Ok(())).await?;
-        if changed == 1 { Ok(()) } else { Err(TransactionError::missing(what)) }
+        if changed == rows as u64 { Ok(()) } else { Err(TransactionError::missing(what)) }
     }
 
     /// The number in the first column of the last row, if any.

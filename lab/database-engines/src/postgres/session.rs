@@ -91,6 +91,8 @@ pub enum Rows {
     Some(&'static str),
     /// Exactly one; the name of what is missing otherwise.
     One(&'static str),
+    /// Exactly this number; the name of what is missing otherwise.
+    Exactly(usize, &'static str),
 }
 
 impl Rows {
@@ -99,7 +101,8 @@ impl Rows {
         match self {
             Rows::Some(what) if rows == 0 => Some(what),
             Rows::One(what) if rows != 1 => Some(what),
-            Rows::Any | Rows::Some(_) | Rows::One(_) => None,
+            Rows::Exactly(number, what) if rows != number as u64 => Some(what),
+            Rows::Any | Rows::Some(_) | Rows::One(_) | Rows::Exactly(..) => None,
         }
     }
 }
@@ -193,8 +196,16 @@ impl<Q: Query> PostgresSession<Q> {
     /// # Errors
     /// As [`Self::call`]; `what` is missing.
     pub async fn change_one(&mut self, sql: Q, values: &[Param<'_>], what: &str) -> Reply<()> {
+        self.change(sql, values, (1, what)).await
+    }
+
+    /// Changes or inserts exactly this number of rows.
+    ///
+    /// # Errors
+    /// As [`Self::call`]; `what` is missing.
+    pub async fn change(&mut self, sql: Q, values: &[Param<'_>], (rows, what): (usize, &str)) -> Reply<()> {
         let changed = self.call(sql, values, |_| Ok(())).await?;
-        if changed == 1 { Ok(()) } else { Err(TransactionError::missing(what)) }
+        if changed == rows as u64 { Ok(()) } else { Err(TransactionError::missing(what)) }
     }
 
     /// The number in the first column of the last row, if any.

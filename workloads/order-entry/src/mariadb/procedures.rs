@@ -31,7 +31,7 @@ pub(super) async fn call(
     match asked {
         Request::NewOrder(order) => {
             let of = order.customer.of;
-            let demands = &mut room.arrays[0];
+            let demands = &mut room.lists[0];
             digits(&input.lines, demands);
             let [w, d, c, all_local] = ints([of.w, of.d, order.customer.id, order.all_local.into()]);
             let values = [w, d, c, all_local, Param::Text(demands)];

@@ -1,12 +1,16 @@
 //! The statements of the transactions in a session of MariaDB.
 
+use std::fmt::Write as _;
+
 use barograph_database_engines::MariadbSession;
 use barograph_mysql::{Param, Row};
 
 use super::statements::Sql;
-use crate::input::{District, Input, Key};
-use crate::session::{Demand, OrderHead, OrderLine, OrderNumber, Reply, Session, TransactionError};
-use crate::transactions::{End, TransactionBuffers};
+use crate::input::{District, Input, Key, LineInput};
+use crate::session::{
+    Demand, OrderHead, OrderLine, OrderNumber, PricedLines, Reply, Session, TransactionError,
+};
+use crate::transactions::{End, LineLists, TransactionBuffers};
 use crate::user::Request;
 
 impl Session for MariadbSession<Sql> {
@@ -49,24 +53,40 @@ impl Session for MariadbSession<Sql> {
         self.change_one(Sql::InsertOpen, &key(order), "room for an open order").await
     }
 
-    async fn price(&mut self, item: i64) -> Reply<Option<i64>> {
-        self.optional(Sql::Price, &[Param::Int(item)]).await
+    async fn prices(
+        &mut self,
+        lines: &[LineInput],
+        prices: &mut Vec<i64>,
+        [list, ..]: &mut LineLists,
+    ) -> Reply<()> {
+        write_items(list, lines);
+        let read = |row: &Row<'_>| {
+            let number: i64 = row.get(1)?;
+            if number == prices.len() as i64 + 1 {
+                prices.push(row.get(0)?);
+            }
+            Ok(())
+        };
+        self.call(Sql::Prices, &[Param::Text(list)], read).await.map(drop)
     }
 
-    async fn take_stock(&mut self, taken: Demand, info: &mut String) -> Reply<()> {
+    async fn take_stock(&mut self, taken: Demand, infos: &mut String) -> Reply<()> {
         let Demand { supply, item, quantity, is_remote, district } = taken;
         let values = ints([quantity, quantity, quantity, is_remote.into(), supply, item]);
         self.change_one(Sql::TakeStock, &values, "stock").await?;
-        info.clear();
-        self.text(Sql::StockInfo, &ints([district, supply, item]), (info, "stock")).await
+        self.text(Sql::StockInfo, &ints([district, supply, item]), (infos, "stock")).await
     }
 
-    async fn insert_line(&mut self, order: Key, line: OrderLine<'_>) -> Reply<()> {
-        let OrderLine { number, item, supply, quantity, cents, info } = line;
+    async fn insert_lines(
+        &mut self,
+        order: Key,
+        lines: PricedLines<'_>,
+        [list, ..]: &mut LineLists,
+    ) -> Reply<()> {
+        write_lines(list, lines);
         let [w, d, o] = key(order);
-        let [number, item, supply, quantity, cents] = ints([number, item, supply, quantity, cents]);
-        let values = [w, d, o, number, item, supply, quantity, cents, Param::Text(info)];
-        self.change_one(Sql::InsertLine, &values, "room for an order line").await
+        let values = [w, d, o, Param::Text(list)];
+        self.change(Sql::InsertLines, &values, (lines.lines.len(), "room for an order line")).await
     }
 
     async fn pay_warehouse(&mut self, w: i64, cents: i64, names: &mut String) -> Reply<()> {
@@ -146,6 +166,35 @@ impl Session for MariadbSession<Sql> {
     async fn low_stock(&mut self, of: District, (first, last): (i64, i64), threshold: i64) -> Reply<i64> {
         self.number(Sql::LowStock, &ints([of.w, of.d, first, last, threshold]), "count of stock").await
     }
+}
+
+/// Writes the items of lines as a list in JSON.
+fn write_items(list: &mut String, lines: &[LineInput]) {
+    write_list(list, lines, |list, line| write!(list, "{}", line.item));
+}
+
+/// Writes lines as a list of lists in JSON. Texts of stock are letters and digits.
+fn write_lines(list: &mut String, lines: PricedLines<'_>) {
+    write_list(list, lines.numbered(), |list, OrderLine { item, supply, quantity, cents, info, .. }| {
+        write!(list, "[{item},{supply},{quantity},{cents},\"{info}\"]")
+    });
+}
+
+fn write_list<T>(
+    list: &mut String,
+    values: impl IntoIterator<Item = T>,
+    mut write: impl FnMut(&mut String, T) -> std::fmt::Result,
+) {
+    list.clear();
+    list.push('[');
+    for (place, value) in values.into_iter().enumerate() {
+        if place > 0 {
+            list.push(',');
+        }
+        // Writing into a text cannot fail.
+        let _ = write(list, value);
+    }
+    list.push(']');
 }
 
 pub(super) fn ints<const N: usize>(numbers: [i64; N]) -> [Param<'static>; N] {

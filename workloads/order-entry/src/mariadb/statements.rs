@@ -12,10 +12,10 @@ pub(crate) enum Sql {
     Discount,
     InsertOrder,
     InsertOpen,
-    Price,
+    Prices,
     TakeStock,
     StockInfo,
-    InsertLine,
+    InsertLines,
     PayWarehouse,
     WarehouseName,
     PayDistrict,
@@ -60,7 +60,12 @@ const ALL: [(Sql, &str); 34] = [
          VALUES (?, ?, ?, ?, UNIX_TIMESTAMP(), ?, ?)",
     ),
     (Sql::InsertOpen, "INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES (?, ?, ?)"),
-    (Sql::Price, "SELECT i_price, i_name, i_data FROM item WHERE i_id = ?"),
+    (
+        Sql::Prices,
+        "SELECT i_price, number, i_name, i_data \
+         FROM JSON_TABLE(?, '$[*]' COLUMNS (number FOR ORDINALITY, item INT PATH '$')) AS line \
+         JOIN item ON i_id = item ORDER BY number",
+    ),
     (
         Sql::TakeStock,
         "UPDATE stock SET s_quantity = s_quantity - ? + CASE WHEN s_quantity - ? < 10 THEN 91 ELSE 0 END, \
@@ -75,9 +80,12 @@ const ALL: [(Sql, &str); 34] = [
          FROM stock WHERE s_w_id = ? AND s_i_id = ?",
     ),
     (
-        Sql::InsertLine,
+        Sql::InsertLines,
         "INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_quantity, \
-         ol_amount, ol_dist_info) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         ol_amount, ol_dist_info) \
+         SELECT ?, ?, ?, number, item, supply, quantity, amount, info \
+         FROM JSON_TABLE(?, '$[*]' COLUMNS (number FOR ORDINALITY, item INT PATH '$[0]', supply INT PATH '$[1]', \
+         quantity INT PATH '$[2]', amount INT PATH '$[3]', info VARCHAR(24) PATH '$[4]')) AS line",
     ),
     (Sql::PayWarehouse, "UPDATE warehouse SET w_ytd = w_ytd + ? WHERE w_id = ?"),
     (

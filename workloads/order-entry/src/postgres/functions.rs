@@ -1,13 +1,12 @@
 //! The stored form: a call of a function for each transaction.
 
-use std::fmt::Write as _;
-
 use barograph_database_engines::PostgresSession;
 use barograph_postgres::{Fault, Param, Row, SqlState};
 
+use super::arrays;
 use super::session::ints;
 use super::statements::Sql;
-use crate::input::{CustomerChoice, Input, LineInput};
+use crate::input::{CustomerChoice, Input};
 use crate::session::{Reply, TransactionError};
 use crate::tables::DISTRICTS;
 use crate::transactions::{End, TransactionBuffers};
@@ -15,20 +14,6 @@ use crate::user::Request;
 
 /// The state of an order with an unknown item, which is rolled back.
 const UNKNOWN_ITEM: SqlState = SqlState(*b"OE001");
-
-/// Writes the lines of an order as arrays: warehouses, items, quantities.
-fn arrays(lines: &[LineInput], arrays: &mut [String; 3]) {
-    for (at, text) in arrays.iter_mut().enumerate() {
-        text.clear();
-        text.push('{');
-        for (number, line) in lines.iter().enumerate() {
-            text.push_str(if number == 0 { "" } else { "," });
-            // Writing into a text cannot fail.
-            let _ = write!(text, "{}", [line.supply, line.item, line.quantity][at]);
-        }
-        text.push('}');
-    }
-}
 
 /// Does a transaction by its function.
 pub(super) async fn call(
@@ -39,11 +24,12 @@ pub(super) async fn call(
     let done = match asked {
         Request::NewOrder(order) => {
             let of = order.customer.of;
-            arrays(&input.lines, &mut room.arrays);
             let [w, d, c, all_local] = ints([of.w, of.d, order.customer.id, order.all_local.into()]);
-            let [supplies, items, quantities] = &room.arrays;
-            let lines = [Param::Text(supplies), Param::Text(items), Param::Text(quantities)];
-            let [supplies, items, quantities] = lines;
+            let (lines, [supplies, items, quantities, ..]) = (&input.lines, &mut room.lists);
+            arrays::write(supplies, lines.iter().map(|line| line.supply));
+            arrays::write(items, lines.iter().map(|line| line.item));
+            arrays::write(quantities, lines.iter().map(|line| line.quantity));
+            let [supplies, items, quantities] = [supplies, items, quantities].map(|list| Param::Text(list));
             let values = [w, d, c, all_local, supplies, items, quantities];
             result(session, Sql::NewOrder, &values).await.map(|total| End::Ordered { total })
         }
@@ -91,19 +77,5 @@ fn named(who: CustomerChoice, input: &Input) -> (Param<'static>, Param<'_>) {
     match who {
         CustomerChoice::Id(id) => (Param::Int(id), Param::Null),
         CustomerChoice::Name => (Param::Null, Param::Text(&input.name)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_become_arrays() {
-        let line = |item| LineInput { supply: 1, item, quantity: 9 };
-        let mut texts = Default::default();
-        arrays(&[line(3)], &mut texts);
-        arrays(&[line(12), line(7)], &mut texts);
-        assert_eq!(texts, ["{1,1}", "{12,7}", "{9,9}"]);
     }
 }

@@ -1,6 +1,6 @@
 //! The pipelined form: the statements of a transaction in the fewest calls, those of the last one left to the commit.
 //!
-//! A transaction has the statements that it has as calls for each. Their order differs: New-Order reads all prices first, and
+//! A transaction has the statements that it has as calls for each. Their order differs: New-Order reads prices first, and
 //! Delivery goes through its districts with each of its steps.
 
 use barograph_database::Transactions as _;
@@ -8,10 +8,11 @@ use barograph_database_engines::{PostgresSession, Rows};
 use barograph_engine::OpContext;
 use barograph_postgres::Param;
 
-use super::session::{ints, key};
+use super::arrays;
+use super::session::{ints, key, read_price};
 use super::statements::Sql;
 use crate::input::{CustomerChoice, District, Input, Key, LineInput, NewOrder, Payment};
-use crate::session::{Access, OrderNumber, Reply};
+use crate::session::{Access, OrderNumber, PricedLines, Reply};
 use crate::tables::DISTRICTS;
 use crate::transactions::{BETWEEN_NAMES, End, LATEST, TransactionBuffers, append_note, middle, total};
 use crate::user::Request;
@@ -49,11 +50,8 @@ async fn new_order(
     session.add(Sql::WarehouseTax, &ints([of.w]), Rows::One("warehouse"))?;
     session.add(Sql::TakeNumber, &ints([of.w, of.d]), Rows::One("district"))?;
     session.add(Sql::Discount, &key(customer), Rows::One("customer"))?;
-    for line in lines {
-        session.add(Sql::Price, &ints([line.item]), Rows::Any)?;
-    }
+    session.add(Sql::Prices, &arrays::items(lines, &mut room.lists), Rows::Any)?;
     let (mut warehouse_tax, mut discount, mut numbered) = (0, 0, OrderNumber { order: 0, tax: 0 });
-    // Prices of the lines before the first unknown item.
     let prices = &mut room.found;
     prices.clear();
     let read = session.flush(|place, row| {
@@ -61,8 +59,7 @@ async fn new_order(
             0 => warehouse_tax = row.get(0)?,
             1 => numbered = OrderNumber { order: row.get(0)?, tax: row.get(1)? },
             2 => discount = row.get(0)?,
-            place if place - 3 == prices.len() => prices.push(row.get(0)?),
-            _ => {}
+            _ => read_price(row, prices)?,
         }
         Ok(())
     });
@@ -84,33 +81,16 @@ async fn new_order(
         Ok(())
     });
     read.await?;
-    let sum = insert_lines(session, (placed, known), room)?;
+    let TransactionBuffers { text: infos, found: prices, ends, lists } = room;
+    let priced = PricedLines { lines: known, prices, infos, ends };
+    let rows = Rows::Exactly(known.len(), "room for an order line");
+    session.add(Sql::InsertLines, &arrays::rows(placed, priced, lists), rows)?;
     if known.len() < lines.len() {
         session.flush(|_, _| Ok(())).await?;
         session.roll_back().await?;
         return Ok(End::RolledBack);
     }
-    Ok(End::Ordered { total: total(sum, discount, warehouse_tax + numbered.tax) })
-}
-
-/// Adds the lines of an order, with their prices and texts. Returns their sum.
-fn insert_lines(
-    session: &mut Session,
-    (order, lines): (Key, &[LineInput]),
-    room: &TransactionBuffers,
-) -> Reply<i64> {
-    let (mut sum, mut begin) = (0, 0);
-    for ((line, price), (end, number)) in lines.iter().zip(&room.found).zip(room.ends.iter().zip(1..)) {
-        let LineInput { supply, item, quantity } = *line;
-        let cents = price * quantity;
-        sum += cents;
-        let ([w, d, o], info) = (key(order), &room.text[begin..*end]);
-        let [number, item, supply, quantity, cents] = ints([number, item, supply, quantity, cents]);
-        let values = [w, d, o, number, item, supply, quantity, cents, Param::Text(info)];
-        session.add(Sql::InsertLine, &values, Rows::One("room for an order line"))?;
-        begin = *end;
-    }
-    Ok(sum)
+    Ok(End::Ordered { total: total(priced.sum(), discount, warehouse_tax + numbered.tax) })
 }
 
 async fn payment(

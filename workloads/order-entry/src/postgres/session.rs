@@ -2,12 +2,13 @@
 
 use barograph_database_engines::PostgresSession;
 use barograph_engine::OpContext;
-use barograph_postgres::{Param, Row};
+use barograph_postgres::{Fault, Param, Row};
 
+use super::arrays;
 use super::statements::Sql;
-use crate::input::{District, Input, Key};
-use crate::session::{Demand, OrderHead, OrderLine, OrderNumber, Reply, Session, TransactionError};
-use crate::transactions::{End, TransactionBuffers};
+use crate::input::{District, Input, Key, LineInput};
+use crate::session::{Demand, OrderHead, OrderNumber, PricedLines, Reply, Session, TransactionError};
+use crate::transactions::{End, LineLists, TransactionBuffers};
 use crate::user::Request;
 
 impl Session for PostgresSession<Sql> {
@@ -57,23 +58,25 @@ impl Session for PostgresSession<Sql> {
         self.change_one(Sql::InsertOpen, &key(order), "room for an open order").await
     }
 
-    async fn price(&mut self, item: i64) -> Reply<Option<i64>> {
-        self.optional(Sql::Price, &[Param::Int(item)]).await
+    async fn prices(
+        &mut self,
+        lines: &[LineInput],
+        prices: &mut Vec<i64>,
+        lists: &mut LineLists,
+    ) -> Reply<()> {
+        let read = |row: &Row<'_>| read_price(row, prices);
+        self.call(Sql::Prices, &arrays::items(lines, lists), read).await.map(drop)
     }
 
-    async fn take_stock(&mut self, taken: Demand, info: &mut String) -> Reply<()> {
+    async fn take_stock(&mut self, taken: Demand, infos: &mut String) -> Reply<()> {
         let Demand { supply, item, quantity, is_remote, district } = taken;
-        info.clear();
         let values = ints([supply, item, quantity, is_remote.into(), district]);
-        self.text(Sql::TakeStock, &values, (info, "stock")).await
+        self.text(Sql::TakeStock, &values, (infos, "stock")).await
     }
 
-    async fn insert_line(&mut self, order: Key, line: OrderLine<'_>) -> Reply<()> {
-        let OrderLine { number, item, supply, quantity, cents, info } = line;
-        let [w, d, o] = key(order);
-        let [number, item, supply, quantity, cents] = ints([number, item, supply, quantity, cents]);
-        let values = [w, d, o, number, item, supply, quantity, cents, Param::Text(info)];
-        self.change_one(Sql::InsertLine, &values, "room for an order line").await
+    async fn insert_lines(&mut self, order: Key, lines: PricedLines<'_>, lists: &mut LineLists) -> Reply<()> {
+        let values = arrays::rows(order, lines, lists);
+        self.change(Sql::InsertLines, &values, (lines.lines.len(), "room for an order line")).await
     }
 
     async fn pay_warehouse(&mut self, w: i64, cents: i64, names: &mut String) -> Reply<()> {
@@ -154,6 +157,15 @@ impl Session for PostgresSession<Sql> {
     async fn low_stock(&mut self, of: District, (first, last): (i64, i64), threshold: i64) -> Reply<i64> {
         self.number(Sql::LowStock, &ints([of.w, of.d, first, last, threshold]), "count of stock").await
     }
+}
+
+/// Appends the price of a line, unless an item before it is unknown.
+pub(super) fn read_price(row: &Row<'_>, prices: &mut Vec<i64>) -> Result<(), Fault> {
+    let number: i64 = row.get(1)?;
+    if number == prices.len() as i64 + 1 {
+        prices.push(row.get(0)?);
+    }
+    Ok(())
 }
 
 pub(super) fn ints<const N: usize>(numbers: [i64; N]) -> [Param<'static>; N] {

@@ -10,9 +10,9 @@ pub(crate) enum Sql {
     Discount,
     InsertOrder,
     InsertOpen,
-    Price,
+    Prices,
     TakeStock,
-    InsertLine,
+    InsertLines,
     PayWarehouse,
     PayDistrict,
     Named,
@@ -55,7 +55,11 @@ const ALL: [(Sql, &str); 27] = [
          VALUES ($1, $2, $3, $4, extract(epoch FROM now())::bigint, $5, $6)",
     ),
     (Sql::InsertOpen, "INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES ($1, $2, $3)"),
-    (Sql::Price, "SELECT i_price, i_name, i_data FROM item WHERE i_id = $1"),
+    (
+        Sql::Prices,
+        "SELECT i_price, number, i_name, i_data FROM unnest($1::integer[]) WITH ORDINALITY AS line (item, number) \
+         JOIN item ON i_id = item ORDER BY number",
+    ),
     (
         Sql::TakeStock,
         "UPDATE stock SET s_quantity = s_quantity - $3 + CASE WHEN s_quantity - $3 < 10 THEN 91 ELSE 0 END, \
@@ -66,9 +70,12 @@ const ALL: [(Sql, &str); 27] = [
          WHEN 8 THEN s_dist_08 WHEN 9 THEN s_dist_09 ELSE s_dist_10 END, s_quantity, s_data",
     ),
     (
-        Sql::InsertLine,
+        Sql::InsertLines,
         "INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_quantity, \
-         ol_amount, ol_dist_info) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+         ol_amount, ol_dist_info) \
+         SELECT $1::integer, $2::integer, $3::integer, number, item, supply, quantity, amount, info \
+         FROM unnest($4::integer[], $5::integer[], $6::integer[], $7::integer[], $8::text[]) \
+         WITH ORDINALITY AS line (item, supply, quantity, amount, info, number)",
     ),
     (
         Sql::PayWarehouse,

@@ -2,8 +2,11 @@
 
 use barograph_database::sqlite::{Connection, Row};
 
-use crate::input::{District, Key};
-use crate::session::{Demand, OrderHead, OrderLine, OrderNumber, Reply, Session, TransactionError};
+use crate::input::{District, Key, LineInput};
+use crate::session::{
+    Demand, OrderHead, OrderLine, OrderNumber, PricedLines, Reply, Session, TransactionError,
+};
+use crate::transactions::LineLists;
 
 impl Session for Connection {
     async fn warehouse_tax(&mut self, w: i64) -> Reply<i64> {
@@ -36,11 +39,16 @@ impl Session for Connection {
         self.change_one(sql, values(order), "room for an open order")
     }
 
-    async fn price(&mut self, item: i64) -> Reply<Option<i64>> {
-        self.row("SELECT i_price, i_name, i_data FROM item WHERE i_id = ?", [item], |row| row.get(0))
+    async fn prices(&mut self, lines: &[LineInput], prices: &mut Vec<i64>, _: &mut LineLists) -> Reply<()> {
+        let sql = "SELECT i_price, i_name, i_data FROM item WHERE i_id = ?";
+        for line in lines {
+            let Some(price) = self.row(sql, [line.item], |row| row.get(0))? else { break };
+            prices.push(price);
+        }
+        Ok(())
     }
 
-    async fn take_stock(&mut self, taken: Demand, info: &mut String) -> Reply<()> {
+    async fn take_stock(&mut self, taken: Demand, infos: &mut String) -> Reply<()> {
         let sql = "UPDATE stock SET s_quantity = s_quantity - ?3 + CASE WHEN s_quantity - ?3 < 10 THEN 91 ELSE 0 END, \
                    s_ytd = s_ytd + ?3, s_order_cnt = s_order_cnt + 1, s_remote_cnt = s_remote_cnt + ?4 \
                    WHERE s_w_id = ?1 AND s_i_id = ?2 \
@@ -48,16 +56,19 @@ impl Session for Connection {
                    WHEN 4 THEN s_dist_04 WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 \
                    WHEN 8 THEN s_dist_08 WHEN 9 THEN s_dist_09 ELSE s_dist_10 END, s_quantity, s_data";
         let Demand { supply, item, quantity, is_remote, district } = taken;
-        info.clear();
-        let found = self.row(sql, (supply, item, quantity, is_remote, district), |row| append(row, info))?;
+        let found = self.row(sql, (supply, item, quantity, is_remote, district), |row| append(row, infos))?;
         found.ok_or_else(|| TransactionError::missing("stock"))
     }
 
-    async fn insert_line(&mut self, order: Key, line: OrderLine<'_>) -> Reply<()> {
+    async fn insert_lines(&mut self, order: Key, lines: PricedLines<'_>, _: &mut LineLists) -> Reply<()> {
         let sql = "INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_quantity, \
                    ol_amount, ol_dist_info) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
-        let ([w, d, o], OrderLine { number, item, supply, quantity, cents, info }) = (values(order), line);
-        self.change_one(sql, (w, d, o, number, item, supply, quantity, cents, info), "room for an order line")
+        let [w, d, o] = values(order);
+        for OrderLine { number, item, supply, quantity, cents, info } in lines.numbered() {
+            let line = (w, d, o, number, item, supply, quantity, cents, info);
+            self.change_one(sql, line, "room for an order line")?;
+        }
+        Ok(())
     }
 
     async fn pay_warehouse(&mut self, w: i64, cents: i64, names: &mut String) -> Reply<()> {

@@ -64,6 +64,7 @@ fn stock_is_filled_up_before_fewer_than_ten_are_left() {
     for (before, quantity, after) in [(30, 10, 20), (20, 10, 10), (19, 10, 100), (10, 1, 100), (100, 1, 99)] {
         rig.left(&mut session, before);
         let taken = Demand { supply: 2, item: 5, quantity, is_remote: true, district: 10 };
+        info.clear();
         ready(session.take_stock(taken, &mut info)).unwrap();
         assert_eq!(rig.stock(&mut session), after, "{before} less {quantity}");
     }
