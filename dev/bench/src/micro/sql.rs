@@ -167,9 +167,9 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
 fn about() -> String {
     format!(
         "The server is a PostgreSQL of its own on core {TARGET_CPU}, durable (fsync, synchronous_commit and full_page_writes are on), with {SETTINGS}; each driver is on core {DRIVER_CPU} and speaks to it by TCP over loopback.\n\
-         Driver CPU is user and system time of the whole process, divided by its transactions; that of Barograph with Order-Entry includes the copy of the database before the load and the checks after it.\n\
+         Driver CPU is user and system time of the whole process, divided by all its transactions from the first one; that of Barograph with Order-Entry includes the copy of the database before the load and the checks after it.\n\
          Order-Entry and the workload of go-tpc (TPC-C) have the same transactions and mix, one warehouse, two connections, no waits, and tables of their own; SQL and number of statements differ, so this compares drivers with their statements and no databases.\n\
-         With a call for each statement Order-Entry does as go-tpc does; pipelined it has the same statements in two or three calls for a transaction, and with functions one call, neither of which go-tpc has.\n\
+         With a call for each statement Order-Entry does as go-tpc does: a New-Order has one query of all prices, a change of stock for each line and one statement that inserts all lines; pipelined it has the same statements in two or three calls for a transaction, and with functions one call, neither of which go-tpc has.\n\
          Behind a cell stands what is wanted of it, and whether its median keeps it.\n\
          No program asks the server for its statistics meanwhile.\n\
          Cases of pgbench and sysbench run on the tables that pgbench (scale 10) and sysbench (100,000 rows, uniform ids) have made, with {CONNECTIONS} connections and prepared statements; the files are in scenarios/sql.\n\

@@ -24,6 +24,9 @@ const SCALE: u32 = 10;
 /// Rows of sysbench, and the scale of our files with as many.
 const ROWS: u32 = 100_000;
 
+/// Transactions beyond those that a run can end in its time.
+const MORE_THAN_ENDS: u32 = 1_000_000_000;
+
 /// Connections, and the length of a run in seconds.
 pub(super) type Size = (u32, u64);
 
@@ -59,9 +62,14 @@ fn url(port: u16, database: &str) -> String {
     format!("postgres://postgres@127.0.0.1:{port}/{database}")
 }
 
-/// The last words of every run of this product.
+/// The last words of every run of this product. Without a warm-up there is no window either: all transactions count that the
+/// process does, as all its processor time does.
 fn usual(seconds: u64, warm_up_s: u64) -> String {
-    format!("-d {seconds}s --warm-up {warm_up_s}s --workers 1 -q --json --set deploy.statistics=false")
+    let counted = match warm_up_s {
+        0 => format!("-n {MORE_THAN_ENDS}"),
+        warm_up_s => format!("--warm-up {warm_up_s}s"),
+    };
+    format!("-d {seconds}s {counted} --workers 1 -q --json --set deploy.statistics=false")
 }
 
 /// Order-Entry in a form.
@@ -248,6 +256,9 @@ mod tests {
         assert!(of(sysbench(7, "oltp_read_only", (8, 3))).contains("--threads=8 --time=3 "));
         assert!(of(file(7, (SYSBENCH_DATABASE, "x"), (8, 3))).contains("--scale 10 --no-fill -c 8 -d 3s "));
         assert!(of(go_tpc(7, 3)).ends_with("--warehouses 1 -T 2"));
-        assert!(of(order_entry(7, "stored", 3)).contains("--form stored -c 2 -d 3s "));
+        assert!(
+            of(order_entry(7, "stored", 3)).contains("--form stored -c 2 -d 3s -n 1000000000 --workers 1 ")
+        );
+        assert!(of(file_after(7, ("x", "x"), (8, 3), 2)).contains("-c 8 -d 3s --warm-up 2s --workers 1 "));
     }
 }
