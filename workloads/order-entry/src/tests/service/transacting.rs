@@ -59,8 +59,8 @@ fn a_seed_leaves_the_same_tables_as_on_sqlite<P: Product>(server: &Service) -> (
     assert_eq!(digests(&rig.filled), sqlite::digests(&embedded.filled));
     assert_eq!(embedded.transact(1, 300), 0);
     let (failed, sums) = rig.transact((1, 300), P::PATIENT, &[STATEMENTS]);
-    // About 36 of a New-Order, and a few of the others.
-    assert!(failed == 0 && (4_500..9_000).contains(&sums[0]), "{failed} failed, {sums:?}");
+    // About 19 of a New-Order with its BEGIN, 11 more on MariaDB, and a few of the others.
+    assert!(failed == 0 && (3_500..7_000).contains(&sums[0]), "{failed} failed, {sums:?}");
     assert_eq!(rig.shared.tally.counted(), embedded.shared.tally.counted());
     embedded.connection().execute_batch(WITHOUT_DATES).unwrap();
     run(&rig.copy, WITHOUT_DATES);
