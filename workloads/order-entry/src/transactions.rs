@@ -43,6 +43,31 @@ pub(crate) struct TransactionBuffers {
 /// Values of all lines of an order, each list in one parameter of a statement.
 pub(crate) type LineLists = [String; 5];
 
+/// Writes values between brackets and with commas. Writing into a text cannot fail, so errors of `write` are left out.
+pub(crate) fn write_list<T>(
+    list: &mut String,
+    [open, close]: [char; 2],
+    values: impl IntoIterator<Item = T>,
+    mut write: impl FnMut(&mut String, T) -> std::fmt::Result,
+) {
+    list.clear();
+    list.push(open);
+    for (place, value) in values.into_iter().enumerate() {
+        if place > 0 {
+            list.push(',');
+        }
+        let _ = write(list, value);
+    }
+    list.push(close);
+}
+
+/// Appends the price of the line with a number, which counts from 1, unless the item of an earlier one is unknown.
+pub(crate) fn add_price(prices: &mut Vec<i64>, number: i64, price: i64) {
+    if number == prices.len() as i64 + 1 {
+        prices.push(price);
+    }
+}
+
 /// Does a transaction up to its commit.
 pub(crate) async fn transact(
     session: &mut impl Session,

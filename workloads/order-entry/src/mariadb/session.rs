@@ -10,7 +10,7 @@ use crate::input::{District, Input, Key, LineInput};
 use crate::session::{
     Demand, OrderHead, OrderLine, OrderNumber, PricedLines, Reply, Session, TransactionError,
 };
-use crate::transactions::{End, LineLists, TransactionBuffers};
+use crate::transactions::{End, LineLists, TransactionBuffers, add_price, write_list};
 use crate::user::Request;
 
 impl Session for MariadbSession<Sql> {
@@ -61,10 +61,7 @@ impl Session for MariadbSession<Sql> {
     ) -> Reply<()> {
         write_items(list, lines);
         let read = |row: &Row<'_>| {
-            let number: i64 = row.get(1)?;
-            if number == prices.len() as i64 + 1 {
-                prices.push(row.get(0)?);
-            }
+            add_price(prices, row.get(1)?, row.get(0)?);
             Ok(())
         };
         self.call(Sql::Prices, &[Param::Text(list)], read).await.map(drop)
@@ -168,33 +165,20 @@ impl Session for MariadbSession<Sql> {
     }
 }
 
+/// The brackets of a list in JSON.
+const BRACKETS: [char; 2] = ['[', ']'];
+
 /// Writes the items of lines as a list in JSON.
 fn write_items(list: &mut String, lines: &[LineInput]) {
-    write_list(list, lines, |list, line| write!(list, "{}", line.item));
+    write_list(list, BRACKETS, lines, |list, line| write!(list, "{}", line.item));
 }
 
 /// Writes lines as a list of lists in JSON. Texts of stock are letters and digits.
 fn write_lines(list: &mut String, lines: PricedLines<'_>) {
-    write_list(list, lines.numbered(), |list, OrderLine { item, supply, quantity, cents, info, .. }| {
+    write_list(list, BRACKETS, lines.numbered(), |list, line| {
+        let OrderLine { item, supply, quantity, cents, info, .. } = line;
         write!(list, "[{item},{supply},{quantity},{cents},\"{info}\"]")
     });
-}
-
-fn write_list<T>(
-    list: &mut String,
-    values: impl IntoIterator<Item = T>,
-    mut write: impl FnMut(&mut String, T) -> std::fmt::Result,
-) {
-    list.clear();
-    list.push('[');
-    for (place, value) in values.into_iter().enumerate() {
-        if place > 0 {
-            list.push(',');
-        }
-        // Writing into a text cannot fail.
-        let _ = write(list, value);
-    }
-    list.push(']');
 }
 
 pub(super) fn ints<const N: usize>(numbers: [i64; N]) -> [Param<'static>; N] {
@@ -204,4 +188,23 @@ pub(super) fn ints<const N: usize>(numbers: [i64; N]) -> [Param<'static>; N] {
 /// The columns of a key.
 fn key(key: Key) -> [Param<'static>; 3] {
     ints([key.of.w, key.of.d, key.id])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_become_lists_in_json() {
+        let lines = [(7, 2), (8, 10)].map(|(item, quantity)| LineInput { supply: 1, item, quantity });
+        let mut list = "old".to_owned();
+        write_items(&mut list, &lines);
+        assert_eq!(list, "[7,8]");
+        let priced = PricedLines { lines: &lines, prices: &[50, 3], infos: "abcde", ends: &[2, 5] };
+        write_lines(&mut list, priced);
+        assert_eq!(list, r#"[[7,1,2,100,"ab"],[8,1,10,30,"cde"]]"#);
+        assert_eq!(priced.sum(), 130);
+        write_items(&mut list, &[]);
+        assert_eq!(list, "[]");
+    }
 }

@@ -7,19 +7,19 @@ use barograph_postgres::Param;
 use super::session::key;
 use crate::input::{Key, LineInput};
 use crate::session::PricedLines;
-use crate::transactions::LineLists;
+use crate::transactions::{LineLists, write_list};
+
+/// The brackets of an array.
+const BRACKETS: [char; 2] = ['{', '}'];
 
 /// Writes numbers as an array.
 pub(super) fn write(array: &mut String, numbers: impl Iterator<Item = i64>) {
-    write_each(array, numbers, |array, number| {
-        // Writing into a text cannot fail.
-        let _ = write!(array, "{number}");
-    });
+    write_list(array, BRACKETS, numbers, |array, number| write!(array, "{number}"));
 }
 
 /// Writes texts as an array.
 fn write_texts<'a>(array: &mut String, texts: impl Iterator<Item = &'a str>) {
-    write_each(array, texts, |array, text| {
+    write_list(array, BRACKETS, texts, |array, text| {
         array.push('"');
         for character in text.chars() {
             if matches!(character, '"' | '\\') {
@@ -28,19 +28,8 @@ fn write_texts<'a>(array: &mut String, texts: impl Iterator<Item = &'a str>) {
             array.push(character);
         }
         array.push('"');
+        Ok(())
     });
-}
-
-fn write_each<T>(array: &mut String, values: impl Iterator<Item = T>, mut write: impl FnMut(&mut String, T)) {
-    array.clear();
-    array.push('{');
-    for (place, value) in values.enumerate() {
-        if place > 0 {
-            array.push(',');
-        }
-        write(array, value);
-    }
-    array.push('}');
 }
 
 /// The value of the statement that reads the prices of lines.

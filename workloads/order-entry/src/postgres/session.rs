@@ -8,7 +8,7 @@ use super::arrays;
 use super::statements::Sql;
 use crate::input::{District, Input, Key, LineInput};
 use crate::session::{Demand, OrderHead, OrderNumber, PricedLines, Reply, Session, TransactionError};
-use crate::transactions::{End, LineLists, TransactionBuffers};
+use crate::transactions::{End, LineLists, TransactionBuffers, add_price};
 use crate::user::Request;
 
 impl Session for PostgresSession<Sql> {
@@ -159,12 +159,9 @@ impl Session for PostgresSession<Sql> {
     }
 }
 
-/// Appends the price of a line, unless an item before it is unknown.
+/// Reads the price of a line.
 pub(super) fn read_price(row: &Row<'_>, prices: &mut Vec<i64>) -> Result<(), Fault> {
-    let number: i64 = row.get(1)?;
-    if number == prices.len() as i64 + 1 {
-        prices.push(row.get(0)?);
-    }
+    add_price(prices, row.get(1)?, row.get(0)?);
     Ok(())
 }
 
