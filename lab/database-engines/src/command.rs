@@ -32,9 +32,6 @@ pub struct DatabaseArgs {
     /// with code 11. The load takes 8 s for each kill and 8 s more, or --duration where that is longer
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=50), conflicts_with = "anomalies")]
     kills: Option<u8>,
-    /// A further key of the plan, as in order_entry.waits=1 (may be given often)
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    sets: Vec<String>,
 }
 
 impl DatabaseArgs {
@@ -97,7 +94,6 @@ impl DatabaseArgs {
             keys.push(format!("{section}.limit_ms = {:?}", limit.limit.as_secs_f64() * 1e3));
             keys.push(format!("{section}.quantile = {:?}", limit.quantile.get()));
         }
-        keys.extend(self.sets);
         Ok(TypedLoad {
             title: format!("{what}, on {}{killed}", masked(&self.url)),
             url,

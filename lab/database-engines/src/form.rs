@@ -51,7 +51,7 @@ impl Form {
     pub fn check(g: &mut SettingsReader, section: &str, engine: Option<EngineKind>, with: &[EngineKind]) {
         let kind = engine.unwrap_or(EngineKind::Sqlite);
         if !with.contains(&kind) {
-            let allowed = format!("left out with {}, where transactions are no functions", kind.name());
+            let allowed = format!("left out with {}, where every statement is a call", kind.name());
             g.refuse_asked(&format!("{section}.form"), &allowed, "leave it out");
         }
     }

@@ -427,7 +427,7 @@ impl Run<'_> {
     /// Stops all units and removes everything created. Every step is tried, as a record that cannot be
     /// written must not prevent removal. Returns one error; things left behind take precedence.
     async fn remove(&mut self, app: Option<Deployment>) -> Result<(), HarnessError> {
-        let begun = self.phase(Phase::Remove, "nothing stays behind");
+        let begun = self.phase(Phase::Remove, "units, and what was made for them");
         // The command of a meter holds the ledger.
         self.power = Power::default();
         let stopped = match app {

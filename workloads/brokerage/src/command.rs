@@ -70,13 +70,12 @@ mod tests {
             ("mysql://me:secret@h/b", "statements", false),
             ("sqlite:///nowhere/b.db", "statements", true),
         ] {
-            let words =
-                format!("{url} --customers 300 --form {form} --durability off --set brokerage.days=9");
+            let words = format!("{url} --customers 300 --form {form} --durability off");
             let load = typed(&Brokerage, &words, &options(None)).unwrap();
             assert_eq!(load.title, format!("Brokerage, 300 customers, on {}", url.replace("secret", "***")));
             let plan = plan(&Brokerage, &load).unwrap();
             let own = BrokeragePlan::of(&plan);
-            assert_eq!((own.size.customers, own.size.days, own.database.is_durable), (300, 9, false));
+            assert_eq!((own.size.customers, own.database.is_durable), (300, false));
             assert_eq!(own.form, if form == "stored" { Form::Stored } else { Form::Statements });
             let rules = own.rules.unwrap();
             assert_eq!((rules.limit, rules.quantile), (Some(Nanos::from_millis(50)), Share::percent(95.0)));

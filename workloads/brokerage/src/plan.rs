@@ -177,7 +177,7 @@ mod tests {
     fn keys_without_effect_are_refused() {
         for (set, words) in [
             ("target.url=http://db/brokerage", "a file of SQLite"),
-            ("brokerage.form=stored", "left out with SQLite, where transactions are no functions"),
+            ("brokerage.form=stored", "left out with SQLite, where every statement is a call"),
             ("brokerage.isolation=serializable", "left out with SQLite"),
             ("brokerage.customers=99", "100 to 1000000"),
         ] {

@@ -56,9 +56,6 @@ struct DiskArgs {
     /// The device once more: all that it holds is overwritten
     #[arg(long, value_name = "DEVICE")]
     device_again: Option<PathBuf>,
-    /// A further key of the plan, as in disk.hot_blocks=0.2 (may be given often)
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    sets: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -188,7 +185,6 @@ fn keys(args: &DiskArgs, again: Option<&Path>, options: &LoadOptions) -> Vec<Str
     }
     keys.extend(options.think.map(|think| format!("disk.think_ms = {:?}", think.as_secs_f64() * 1e3)));
     keys.extend(again.map(|path| format!("disk.device_again = {:?}", path.display().to_string())));
-    keys.extend(args.sets.iter().cloned());
     keys
 }
 
@@ -269,7 +265,7 @@ mod tests {
             ..LoadOptions::default()
         };
         let words = "/dev/x --size 64m --block 8k --mix read,write=2 --pattern hot --buffered --engine threads --sync 16 \
-                     --entropy 0.5 --verify --device-again /dev/x --set disk.hot_blocks=0.2";
+                     --entropy 0.5 --verify --device-again /dev/x";
         let load = typed(&Disk, words, &options).unwrap();
         assert_eq!((load.users, load.title.as_str()), (10, "Read 1, Write 2 of 8k on /dev/x"));
         let own = DiskPlan::of(&plan(&Disk, &load).unwrap()).clone();

@@ -51,9 +51,6 @@ struct KvArgs {
     /// With rediss://: file with the certificates (PEM) to trust instead of the usual ones
     #[arg(long, value_name = "FILE")]
     ca: Option<String>,
-    /// A further key of the plan, as in kv.mget_keys=5 (may be given often)
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    sets: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -152,7 +149,6 @@ fn keys(args: &KvArgs, options: &LoadOptions) -> Vec<String> {
     keys.extend(args.expire.map(|seconds| format!("kv.expire_s = {seconds}")));
     keys.extend(args.insecure.then(|| "target.tls.verify = false".to_owned()));
     keys.extend(args.ca.as_ref().map(|file| format!("target.tls.authorities = {file:?}")));
-    keys.extend(args.sets.iter().cloned());
     keys
 }
 
@@ -214,14 +210,13 @@ mod tests {
             think: Some(Nanos::from_millis(2)),
             ..LoadOptions::default()
         };
-        let words = "redis://:secret@h:7000 -P 30 --mix get,mget=2 --keys 5 --value 10-20 --popularity hot --no-fill --verify -3 \
-                     --set kv.mget_keys=4";
+        let words = "redis://:secret@h:7000 -P 30 --mix get,mget=2 --keys 5 --value 10-20 --popularity hot --no-fill --verify -3";
         let load = typed(&KeyValue, words, &options).unwrap();
         assert_eq!(load.users, 300);
         assert_eq!(load.title, "GET 1, MGET 2 on redis://h:7000, 30 at once on a connection");
         let own = KvPlan::of(&plan(&KeyValue, &load).unwrap()).clone();
         assert_eq!(own.mix, [(Verb::Get, 1), (Verb::MGet, 2)]);
-        assert_eq!((own.keys, own.pipeline, own.mget_keys), (5, 30, 4));
+        assert_eq!((own.keys, own.pipeline), (5, 30));
         assert_eq!((own.value.least, own.value.most), (10, 20));
         assert_eq!((own.verify, own.resp3, own.fill), (true, true, Share::ZERO));
         assert_eq!((own.rules.limit, own.rules.quantile), (Some(Nanos(1_500_000)), Share::percent(95.0)));

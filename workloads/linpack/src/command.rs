@@ -17,9 +17,6 @@ struct LinpackArgs {
     /// Keep the matrix in small pages instead of pages of 2 MiB
     #[arg(long)]
     small_pages: bool,
-    /// A further key of the plan (may be given often)
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    sets: Vec<String>,
 }
 
 impl LoadCommand for Linpack {
@@ -43,12 +40,11 @@ impl LoadCommand for Linpack {
                 "judge steps by limits: solutions are judged by their residual",
             ));
         }
-        let mut keys = vec![
+        let keys = vec![
             format!("linpack.order = {}", args.order),
             format!("linpack.threads = {}", args.threads.unwrap_or(0)),
             format!("linpack.pages = \"{}\"", if args.small_pages { "small" } else { "huge" }),
         ];
-        keys.extend(args.sets.iter().cloned());
         Ok(TypedLoad {
             title: format!("systems of {} equations", args.order),
             url: TARGET.to_owned(),

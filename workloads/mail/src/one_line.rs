@@ -55,9 +55,6 @@ struct MailArgs {
     /// Factor on the rates of a user, 0.013 operations/s
     #[arg(long, default_value_t = 60.0, value_name = "FACTOR", requires = "imap")]
     compression: f64,
-    /// A further key of the plan, as in mail.recipients=2 (may be given often)
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    sets: Vec<String>,
 }
 
 impl LoadCommand for Mail {
@@ -137,7 +134,6 @@ fn keys(args: &MailArgs, users: u32, options: &LoadOptions) -> Vec<String> {
         keys.push(format!("mail.limit_ms = {:?}", limit.limit.as_secs_f64() * 1e3));
         keys.push(format!("mail.quantile = {:?}", limit.quantile.get()));
     }
-    keys.extend(args.sets.iter().cloned());
     keys
 }
 
@@ -164,12 +160,12 @@ mod tests {
         let options =
             LoadOptions { users: Some(2), rules: vec![TypedRule::Response(limit)], ..LoadOptions::default() };
         let words = "lmtps://u:p@h --imap imaps://h?verify=no --user a{n}@x.test --password q --mailboxes 3 --messages 7 \
-                     --size 0.5 --compression 5 --set mail.idle=0.5";
+                     --size 0.5 --compression 5";
         let load = typed(&Mail, words, &options).unwrap();
         assert_eq!(load.title, "mail on lmtps://h:24,imaps://h:993", "a password is not shown");
         let own = MailPlan::of(&plan(&Mail, &load).unwrap()).clone();
         assert_eq!((own.mailboxes, own.messages, own.recipients), (3, 7, 3));
-        assert_eq!((own.size, own.compression, own.idle), (0.5, 5.0, 0.5));
+        assert_eq!((own.size, own.compression), (0.5, 5.0));
         assert_eq!((own.user.as_str(), own.password.as_str(), own.domain()), ("a{n}@x.test", "q", "x.test"));
         assert_eq!((own.limit, own.quantile), (Some(Nanos(1_500_000)), Share::percent(90.0)));
     }

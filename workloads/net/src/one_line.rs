@@ -47,9 +47,6 @@ struct NetArgs {
     /// Compare the bytes that arrive with those that were sent
     #[arg(long)]
     verify: bool,
-    /// A further key of the plan, as in net.read_bytes=1048576 (may be given often)
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    sets: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -165,7 +162,6 @@ fn keys(args: &NetArgs, options: &LoadOptions) -> Vec<String> {
         }
     }
     keys.extend(options.think.map(|think| format!("net.think_ms = {:?}", think.as_secs_f64() * 1e3)));
-    keys.extend(args.sets.iter().cloned());
     keys
 }
 

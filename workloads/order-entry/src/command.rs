@@ -82,7 +82,7 @@ mod tests {
         let rules = vec![TypedRule::Response(limit)];
         let options = LoadOptions { search: true, rules, ..LoadOptions::default() };
         let words = "postgres://me@h/orders --warehouses 3 --form stored --durability off \
-                     --isolation serializable --set order_entry.waits=0.5";
+                     --isolation serializable";
         let load = typed(&OrderEntry, words, &options).unwrap();
         assert_eq!((load.users, load.title.contains(", 3 warehouses, ")), (90, true));
         let own = OrderEntryPlan::of(&plan(&OrderEntry, &load).unwrap()).clone();
@@ -90,7 +90,7 @@ mod tests {
             (own.size.warehouses, own.form, own.database.isolation),
             (3, Form::Stored, "serializable")
         );
-        assert_eq!((own.database.is_durable, own.waits), (false, 0.5));
+        assert!(!own.database.is_durable);
         let (limit, quantile) = (Some(Nanos(50_500_000)), Share::percent(95.0));
         assert_eq!(own.rules, Some(Rules { quantile, limit, failures: Share::percent(1.0) }));
     }

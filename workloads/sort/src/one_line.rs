@@ -42,9 +42,6 @@ struct SortArgs {
     /// Wait at the end of each step until its file is on the disk
     #[arg(long)]
     flush: bool,
-    /// A further key of the plan (may be given often)
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    sets: Vec<String>,
 }
 
 impl LoadCommand for SortRecords {
@@ -91,7 +88,6 @@ impl LoadCommand for SortRecords {
             // A JSON text is a TOML text.
             keys.push(format!("sort.folder = {}", Value::from(folder.display().to_string())));
         }
-        keys.extend(args.sets.iter().cloned());
         let by = if engine.is_cluster() { format!(" on {}", args.engine) } else { String::new() };
         let title = format!("{} records of 100 bytes in {memory_mib} MiB{by}", args.records);
         let url = if engine.is_cluster() { String::new() } else { TARGET.to_owned() };

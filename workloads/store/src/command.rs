@@ -70,11 +70,11 @@ mod tests {
             ("mysql://me:secret@h/store", "mysql://me:***@h/store", false),
             ("sqlite:///nowhere/store.db", "sqlite:///nowhere/store.db", true),
         ] {
-            let words = format!("{url} --megabytes 3 --durability off --set store.skew=0.5");
+            let words = format!("{url} --megabytes 3 --durability off");
             let (title, plan) = plan(&words, &options);
             assert_eq!(title, format!("Store, 3 MB, on {shown}"));
             let own = StorePlan::of(&plan);
-            assert_eq!((own.size.megabytes, own.think, own.habits.skew), (3, Nanos::from_secs(2), 0.5));
+            assert_eq!((own.size.megabytes, own.think), (3, Nanos::from_secs(2)));
             let rules = own.rules.unwrap();
             assert_eq!((rules.limit, rules.quantile), (Some(Nanos::from_millis(50)), Share::percent(95.0)));
             assert!(!own.database.is_durable);

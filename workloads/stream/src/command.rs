@@ -21,9 +21,6 @@ struct StreamArgs {
     /// Keep arrays in small pages instead of pages of 2 MiB
     #[arg(long)]
     small_pages: bool,
-    /// A further key of the plan (may be given often)
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    sets: Vec<String>,
 }
 
 impl LoadCommand for StreamMemory {
@@ -45,13 +42,12 @@ impl LoadCommand for StreamMemory {
         if !options.rules.is_empty() {
             return Err(CommandError::refused("judge passes by limits: they are judged by their numbers"));
         }
-        let mut keys = vec![
+        let keys = vec![
             format!("stream.elements = {}", args.elements),
             format!("stream.stores = \"{}\"", if args.streaming { "streaming" } else { "cached" }),
             format!("stream.threads = {}", args.threads.unwrap_or(0)),
             format!("stream.pages = \"{}\"", if args.small_pages { "small" } else { "huge" }),
         ];
-        keys.extend(args.sets.iter().cloned());
         Ok(TypedLoad {
             title: format!("arrays of {} numbers", args.elements),
             url: TARGET.to_owned(),

@@ -91,6 +91,9 @@ pub(crate) struct LoadCommandArgs {
     /// Search the most users within the limit, up to -c; with --rate, the highest rate up to that one
     #[arg(long)]
     pub(crate) search: bool,
+    /// Override a key of the plan that the other options make, as in load.ramp_s=0 (may be given often)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) sets: Vec<String>,
     /// Write the report as a page that opens offline [default file: barograph-COMMAND.html]
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<Option<PathBuf>>,

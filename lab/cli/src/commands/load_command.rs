@@ -44,8 +44,9 @@ pub(crate) fn run(typed: &TypedLoadCommand) -> CommandResult {
     }
     let (runs, _removed_at_the_end) = records(typed)?;
     let text = plan::text(typed.workload, args, &load, &runs.display().to_string());
-    let plan =
-        WORKLOADS.read(&format!("barograph {}", typed.name), &text, &[]).map_err(HarnessError::Refused)?;
+    let plan = WORKLOADS
+        .read(&format!("barograph {}", typed.name), &text, &args.sets)
+        .map_err(HarnessError::Refused)?;
     let workload =
         load.workload.map_or_else(|| WORKLOADS.of_plan(&plan), Ok).map_err(HarnessError::Refused)?;
     let title = load.title;

@@ -173,12 +173,26 @@ fn write_items(list: &mut String, lines: &[LineInput]) {
     write_list(list, BRACKETS, lines, |list, line| write!(list, "{}", line.item));
 }
 
-/// Writes lines as a list of lists in JSON. Texts of stock are letters and digits.
+/// Writes lines as a list of lists in JSON.
 fn write_lines(list: &mut String, lines: PricedLines<'_>) {
     write_list(list, BRACKETS, lines.numbered(), |list, line| {
         let OrderLine { item, supply, quantity, cents, info, .. } = line;
-        write!(list, "[{item},{supply},{quantity},{cents},\"{info}\"]")
+        write!(list, "[{item},{supply},{quantity},{cents},\"")?;
+        write_characters(list, info)?;
+        list.write_str("\"]")
     });
+}
+
+/// Writes what stands between the quotes of a text in JSON.
+fn write_characters(list: &mut String, text: &str) -> std::fmt::Result {
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => write!(list, "\\{character}")?,
+            '\0'..'\x20' => write!(list, "\\u{:04x}", u32::from(character))?,
+            _ => list.write_char(character)?,
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn ints<const N: usize>(numbers: [i64; N]) -> [Param<'static>; N] {
@@ -204,6 +218,9 @@ mod tests {
         write_lines(&mut list, priced);
         assert_eq!(list, r#"[[7,1,2,100,"ab"],[8,1,10,30,"cde"]]"#);
         assert_eq!(priced.sum(), 130);
+        let priced = PricedLines { lines: &lines[..1], prices: &[50], infos: "a\"b\\c\t", ends: &[6] };
+        write_lines(&mut list, priced);
+        assert_eq!(list, r#"[[7,1,2,100,"a\"b\\c\u0009"]]"#);
         write_items(&mut list, &[]);
         assert_eq!(list, "[]");
     }

@@ -85,7 +85,8 @@ const ALL: [(Sql, &str); 34] = [
          ol_amount, ol_dist_info) \
          SELECT ?, ?, ?, number, item, supply, quantity, amount, info \
          FROM JSON_TABLE(?, '$[*]' COLUMNS (number FOR ORDINALITY, item INT PATH '$[0]', supply INT PATH '$[1]', \
-         quantity INT PATH '$[2]', amount INT PATH '$[3]', info VARCHAR(24) PATH '$[4]')) AS line",
+         quantity INT PATH '$[2]', amount INT PATH '$[3]', \
+         info VARCHAR(50) CHARACTER SET utf8mb4 PATH '$[4]')) AS line",
     ),
     (Sql::PayWarehouse, "UPDATE warehouse SET w_ytd = w_ytd + ? WHERE w_id = ?"),
     (

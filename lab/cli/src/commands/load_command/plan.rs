@@ -150,7 +150,14 @@ mod tests {
     fn plan(words: &str) -> Plan {
         let TypedLoadCommand { workload, command, own, args, .. } = *typed(words).unwrap();
         let load = command.load(&own, &args.options()).map_err(|why| why.why).unwrap();
-        WORKLOADS.read("barograph http", &text(workload, &args, &load, "/tmp/x"), &[]).unwrap()
+        WORKLOADS.read("barograph http", &text(workload, &args, &load, "/tmp/x"), &args.sets).unwrap()
+    }
+
+    #[test]
+    fn a_set_key_goes_before_other_options_and_needs_no_quotes() {
+        let plan = plan("--rate 7 --set load.rate=9 --set load.arrivals=poisson");
+        assert_eq!(plan.strategy, Strategy::Fixed { level: 9.into(), windows: 1 });
+        assert!(plan.resolved.contains("arrivals = \"poisson\""), "{}", plan.resolved);
     }
 
     #[test]
@@ -240,8 +247,8 @@ mod tests {
             ("errors", "--errors 7%"),
             ("search", "--search"),
         ];
-        // Options for display and storage; other tests cover them.
-        let shown = "report keep_record format json quiet live live_at export_to export_label";
+        // Options for display and storage, and keys beside the text; other tests cover them.
+        let shown = "sets report keep_record format json quiet live live_at export_to export_label";
         for argument in LoadCommandArgs::augment_args(clap::Command::new("x")).get_arguments() {
             let id = argument.get_id().as_str();
             let known =
