@@ -271,7 +271,7 @@ mod tests {
         let own = DiskPlan::of(&plan(&Disk, &load).unwrap()).clone();
         assert_eq!(own.mix, [(OpKind::Read, 1), (OpKind::Write, 2)]);
         assert_eq!((own.size, own.largest(), own.entropy), (64 << 20, 8_192, 0.5));
-        let hot = barograph_data::Popularity::Hot { numbers: 0.2, draws: 0.9 };
+        let hot = barograph_data::Popularity::Hot { numbers: 0.1, draws: 0.9 };
         assert_eq!(
             (own.pattern, own.engine, own.sync),
             (Pattern::Random(hot), Engine::Threads, Sync::Every(16))
