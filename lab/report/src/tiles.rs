@@ -12,6 +12,8 @@ use crate::words;
 const NAMES: f64 = 160.0;
 /// Width of the whole drawing, in pixels.
 const WIDTH: f64 = 1140.0;
+/// Width of a column with room for a whole head, in pixels.
+const ROOM_OF_HEAD: f64 = 80.0;
 /// Largest width of a cell, in pixels.
 const CELL: f64 = 150.0;
 /// Height of a row, in pixels.
@@ -265,12 +267,23 @@ fn figure(tiles: &TilesRecord, windows: &[Vec<&Trial>]) -> Option<Figure> {
     })
 }
 
+/// The head of a column, or its number alone where the column is narrow.
+fn fitting(head: &str, width: f64) -> &str {
+    let mut numbers = head.split(' ').filter(|word| word.starts_with(|first: char| first.is_ascii_digit()));
+    if width < ROOM_OF_HEAD { numbers.next().unwrap_or(head) } else { head }
+}
+
 fn draw(found: &Cells, say: (&str, &str)) -> String {
     let height = ROW * (found.members.len() + 1) as f64;
     let width = ((WIDTH - NAMES) / found.heads.len().max(1) as f64).min(CELL);
     let mut svg = Svg::new("tiles", (WIDTH, height), say.0, say.1);
     for (at, head) in found.heads.iter().enumerate() {
-        svg.text("tick", (NAMES + width * (at as f64 + 0.5), ROW - 12.0), Anchor::Middle, head);
+        svg.text(
+            "tick",
+            (NAMES + width * (at as f64 + 0.5), ROW - 12.0),
+            Anchor::Middle,
+            fitting(head, width),
+        );
     }
     for (row, (member, cells)) in found.members.iter().zip(&found.cells).enumerate() {
         let top = ROW * (row as f64 + 1.0);
@@ -388,6 +401,11 @@ mod tests {
         let mut tiles = TilesRecord { loads: vec![load(1, "kv"), load(2, "kv")], ..TilesRecord::default() };
         assert_eq!((noun(&tiles), facts(&tiles, None)), ("instance", vec![("instances", "2".to_owned())]));
         assert_eq!(cells(&tiles, &[]).heads, ["instance 1", "instance 2"]);
+        for (head, width, shown) in
+            [("instance 16", 50.0, "16"), ("12 tiles", 50.0, "12"), ("tile 3", 90.0, "tile 3")]
+        {
+            assert_eq!(fitting(head, width), shown);
+        }
         tiles.loads.extend([load(1, "sql"), load(2, "sql")]);
         assert_eq!((noun(&tiles), facts(&tiles, None)), ("tile", vec![("tiles", "2 of 2 loads".to_owned())]));
     }
