@@ -1,5 +1,7 @@
 //! A file of statements, read and checked.
 
+use std::ops::RangeInclusive;
+
 use barograph_data::Popularity;
 use barograph_database::{Access, TableSpec};
 use barograph_database_engines::Rules;
@@ -79,7 +81,7 @@ pub(crate) struct Statement {
     /// Slots of the columns of its last row.
     pub(crate) kept: Vec<usize>,
     /// Rows that it must return or change.
-    pub(crate) rows: Option<u64>,
+    pub(crate) rows: Option<RangeInclusive<u64>>,
     /// Executions in a row.
     pub(crate) times: u32,
 }

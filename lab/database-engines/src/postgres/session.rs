@@ -89,8 +89,6 @@ pub enum Rows {
     Any,
     /// At least one; the name of what is missing otherwise.
     Some(&'static str),
-    /// Exactly one; the name of what is missing otherwise.
-    One(&'static str),
     /// Exactly this number; the name of what is missing otherwise.
     Exactly(usize, &'static str),
 }
@@ -100,9 +98,8 @@ impl Rows {
     fn missing(self, rows: u64) -> Option<&'static str> {
         match self {
             Rows::Some(what) if rows == 0 => Some(what),
-            Rows::One(what) if rows != 1 => Some(what),
             Rows::Exactly(number, what) if rows != number as u64 => Some(what),
-            Rows::Any | Rows::Some(_) | Rows::One(_) | Rows::Exactly(..) => None,
+            Rows::Any | Rows::Some(_) | Rows::Exactly(..) => None,
         }
     }
 }

@@ -47,9 +47,9 @@ async fn new_order(
 ) -> Reply<End> {
     let NewOrder { customer, all_local } = order;
     let of = customer.of;
-    session.add(Sql::WarehouseTax, &ints([of.w]), Rows::One("warehouse"))?;
-    session.add(Sql::TakeNumber, &ints([of.w, of.d]), Rows::One("district"))?;
-    session.add(Sql::Discount, &key(customer), Rows::One("customer"))?;
+    session.add(Sql::WarehouseTax, &ints([of.w]), Rows::Exactly(1, "warehouse"))?;
+    session.add(Sql::TakeNumber, &ints([of.w, of.d]), Rows::Exactly(1, "district"))?;
+    session.add(Sql::Discount, &key(customer), Rows::Exactly(1, "customer"))?;
     session.add(Sql::Prices, &arrays::items(lines, &mut room.lists), Rows::Any)?;
     let (mut warehouse_tax, mut discount, mut numbered) = (0, 0, OrderNumber { order: 0, tax: 0 });
     let prices = &mut room.found;
@@ -66,12 +66,12 @@ async fn new_order(
     read.await?;
     let placed = Key { of, id: numbered.order };
     let head = [of.w, of.d, placed.id, customer.id, lines.len() as i64, all_local.into()];
-    session.add(Sql::InsertOrder, &ints(head), Rows::One("room for an order"))?;
-    session.add(Sql::InsertOpen, &key(placed), Rows::One("room for an open order"))?;
+    session.add(Sql::InsertOrder, &ints(head), Rows::Exactly(1, "room for an order"))?;
+    session.add(Sql::InsertOpen, &key(placed), Rows::Exactly(1, "room for an open order"))?;
     let known = &lines[..prices.len()];
     for LineInput { supply, item, quantity } in known {
         let values = ints([*supply, *item, *quantity, (*supply != of.w).into(), of.d]);
-        session.add(Sql::TakeStock, &values, Rows::One("stock"))?;
+        session.add(Sql::TakeStock, &values, Rows::Exactly(1, "stock"))?;
     }
     room.text.clear();
     room.ends.clear();
@@ -99,8 +99,8 @@ async fn payment(
     room: &mut TransactionBuffers,
 ) -> Reply<End> {
     let Payment { district: to, customer_of, who, cents } = payment;
-    session.add(Sql::PayWarehouse, &ints([to.w, cents]), Rows::One("warehouse"))?;
-    session.add(Sql::PayDistrict, &ints([to.w, to.d, cents]), Rows::One("district"))?;
+    session.add(Sql::PayWarehouse, &ints([to.w, cents]), Rows::Exactly(1, "warehouse"))?;
+    session.add(Sql::PayDistrict, &ints([to.w, to.d, cents]), Rows::Exactly(1, "district"))?;
     add_named(session, (customer_of, who), input)?;
     let TransactionBuffers { text, found, .. } = room;
     text.clear();
@@ -119,9 +119,9 @@ async fn payment(
     append_note(customer, (to, cents), text);
     let (names, note) = text.split_at(names);
     let ([w, d, c], [to_w, to_d, cents]) = (key(customer), ints([to.w, to.d, cents]));
-    session.add(Sql::Pay, &[w, d, c, cents, Param::Text(note)], Rows::One("customer"))?;
+    session.add(Sql::Pay, &[w, d, c, cents, Param::Text(note)], Rows::Exactly(1, "customer"))?;
     let values = [w, d, c, to_w, to_d, cents, Param::Text(names)];
-    session.add(Sql::InsertHistory, &values, Rows::One("room for a payment"))?;
+    session.add(Sql::InsertHistory, &values, Rows::Exactly(1, "room for a payment"))?;
     Ok(End::Paid { cents: payment.cents })
 }
 
@@ -158,8 +158,8 @@ async fn order_status(
     });
     read.await?;
     let customer = customer((of, who), found)?;
-    session.add(Sql::Balance, &key(customer), Rows::One("customer"))?;
-    session.add(Sql::LatestOrder, &key(customer), Rows::One("order of a customer"))?;
+    session.add(Sql::Balance, &key(customer), Rows::Exactly(1, "customer"))?;
+    session.add(Sql::LatestOrder, &key(customer), Rows::Exactly(1, "order of a customer"))?;
     let mut order = Key { of, id: 0 };
     let read = session.flush(|place, row| {
         if place == 1 {
@@ -192,7 +192,7 @@ async fn delivery(session: &mut Session, (w, carrier): (i64, i64)) -> Reply<End>
     let open = || (1..).zip(all).filter_map(|(d, one)| one.map(|one| (d, one)));
     for (d, Delivered { order, .. }) in open() {
         let [w, d, o, carrier] = ints([w, d, order, carrier]);
-        session.add(Sql::Carry, &[w, d, o, carrier], Rows::One("order"))?;
+        session.add(Sql::Carry, &[w, d, o, carrier], Rows::Exactly(1, "order"))?;
         session.add(Sql::Deliver, &[w, d, o], Rows::Any)?;
     }
     let mut done = [Delivered::default(); DISTRICTS as usize];
@@ -207,7 +207,7 @@ async fn delivery(session: &mut Session, (w, carrier): (i64, i64)) -> Reply<End>
     read.await?;
     let mut orders = 0;
     for ((d, _), Delivered { customer, cents, .. }) in open().zip(done) {
-        session.add(Sql::Charge, &ints([w, d, customer, cents]), Rows::One("customer"))?;
+        session.add(Sql::Charge, &ints([w, d, customer, cents]), Rows::Exactly(1, "customer"))?;
         orders += 1;
     }
     Ok(End::Delivered { orders, left_out: DISTRICTS - orders })
@@ -215,13 +215,13 @@ async fn delivery(session: &mut Session, (w, carrier): (i64, i64)) -> Reply<End>
 
 async fn stock_level(session: &mut Session, (of, threshold): (District, i64)) -> Reply<End> {
     let mut next = 0;
-    session.add(Sql::NextNumber, &ints([of.w, of.d]), Rows::One("district"))?;
+    session.add(Sql::NextNumber, &ints([of.w, of.d]), Rows::Exactly(1, "district"))?;
     let read = session.flush(|_, row| {
         next = row.get(0)?;
         Ok(())
     });
     read.await?;
     let values = ints([of.w, of.d, next - LATEST, next - 1, threshold]);
-    session.add(Sql::LowStock, &values, Rows::One("count of stock"))?;
+    session.add(Sql::LowStock, &values, Rows::Exactly(1, "count of stock"))?;
     Ok(End::Read)
 }

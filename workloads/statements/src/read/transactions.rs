@@ -1,5 +1,7 @@
 //! Transactions and their statements.
 
+use std::ops::RangeInclusive;
+
 use barograph_database::Access;
 use barograph_database_engines::Rules;
 use barograph_model::words::counted;
@@ -126,6 +128,16 @@ fn name(g: &mut SettingsReader, key: &str, before: &[String]) -> Option<String> 
     None
 }
 
+/// The form of a number of rows.
+const NUMBER_OF_ROWS: &str = "a whole number in quotes or a range of them, as in \"1\" or \"0-1\"";
+
+/// Reads a number of rows.
+fn number_of_rows(text: &str) -> Option<RangeInclusive<u64>> {
+    let (least, most) = text.split_once('-').unwrap_or((text, text));
+    let (least, most) = (least.parse().ok()?, most.parse().ok()?);
+    (least <= most).then_some(least..=most)
+}
+
 /// The rules of a transaction.
 fn rules(g: &mut SettingsReader, key: &dyn Fn(&str) -> String) -> Option<Rules> {
     let limit_ms = g.fraction(&key("limit_ms"), 0.0..=3_600_000.0, 0.0);
@@ -146,7 +158,7 @@ fn statement(
     let sql = g.listed_word(&key("sql"), &[]);
     let own = ["sqlite", "postgres", "mariadb"].map(|engine| g.optional_word(&key(engine), "a statement"));
     let times = g.number(&key("times"), 1..=10_000, 1);
-    let rows = g.optional_word(&key("rows"), "a whole number in quotes");
+    let rows = g.optional_word(&key("rows"), NUMBER_OF_ROWS);
     let keep = g.optional_word(&key("keep"), "names, separated by commas");
     let (sql, [sqlite, postgres, mariadb]) = (sql?, own);
     let texts = [("sqlite", sqlite?), ("postgres", postgres?), ("mariadb", mariadb?)]
@@ -174,12 +186,10 @@ fn statement(
             return None;
         }
     }
-    let rows = match rows?.map(|rows| rows.parse::<u64>().map_err(|_| rows)) {
-        None => None,
-        Some(Ok(rows)) => Some(rows),
-        Some(Err(rows)) => {
-            let allowed = "a whole number in quotes, as in \"1\"";
-            g.refuse(&key("rows"), format!("{rows:?}"), allowed, "correct it");
+    let rows = match rows?.map(|rows| number_of_rows(&rows).ok_or(rows)).transpose() {
+        Ok(rows) => rows,
+        Err(rows) => {
+            g.refuse(&key("rows"), format!("{rows:?}"), NUMBER_OF_ROWS, "correct it");
             return None;
         }
     };

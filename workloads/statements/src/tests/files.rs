@@ -73,6 +73,7 @@ fn mistakes_are_refused_with_their_place_and_what_is_allowed() {
         (whole("limit_ms = 20", "begin = false"), "bank.toml:", "without `begin` exactly one, executed once"),
         (whole("times = 3", "times = 0"), "bank.toml:23", "a whole number from 1 to 10000"),
         (whole("times = 3", "rows = \"some\""), "bank.toml:23", "a whole number in quotes"),
+        (whole("times = 3", "rows = \"2-1\""), "bank.toml:23", "or a range of them"),
         (
             format!("{}[[checks]]\nrule = \"r\"\nsql = \"s\"\ncounts = \"Lost\"\n", whole("", "")),
             "bank.toml:28",

@@ -31,7 +31,7 @@ impl Query for Sql {
 async fn begin(session: &mut PostgresSession<Sql>, ids: &[i64]) {
     session.begin(Access::Write, &mut OpContext::for_test()).await.unwrap();
     for id in ids {
-        session.add(Sql::Put, &[Param::Int(*id)], Rows::One("room")).unwrap();
+        session.add(Sql::Put, &[Param::Int(*id)], Rows::Exactly(1, "room")).unwrap();
     }
 }
 
@@ -66,7 +66,7 @@ fn a_pipeline_is_done_in_order_up_to_an_error() {
         flushed.await.unwrap();
         assert_eq!(read, [(2, 1), (2, 2)]);
         session.flush(|_, _| panic!("no statement was added")).await.unwrap();
-        session.add(Sql::Raise, &[Param::Int(1)], Rows::One("account")).unwrap();
+        session.add(Sql::Raise, &[Param::Int(1)], Rows::Exactly(1, "account")).unwrap();
         session.commit().await.unwrap();
         assert_eq!(ids(&mut session).await, (6, vec![1, 2]));
 
@@ -84,7 +84,7 @@ fn a_pipeline_is_done_in_order_up_to_an_error() {
 
         // A row that is missing is no error of the server, which goes on.
         begin(&mut session, &[6]).await;
-        session.add(Sql::Raise, &[Param::Int(7)], Rows::One("account")).unwrap();
+        session.add(Sql::Raise, &[Param::Int(7)], Rows::Exactly(1, "account")).unwrap();
         session.add(Sql::Raise, &[Param::Int(7)], Rows::Any).unwrap();
         let missing = session.flush(|_, _| Ok(())).await;
         assert_eq!(missing, Err(TransactionError::missing("account")));
