@@ -13,6 +13,7 @@ mod datagram;
 mod driver;
 mod kernel;
 mod ledger;
+mod low_water;
 mod measures;
 mod one_line;
 mod patience;

@@ -63,7 +63,7 @@ impl Connection {
         let (greeted, sent, sent_to, received, received_to) = (0, 0, 0, 0, 0);
         let settings = &worker.load.settings;
         // A sender on this thread is not to wait while the receiver looks.
-        let patience = (settings.pattern == Pattern::From).then(|| Patience::new(settings));
+        let patience = (settings.pattern == Pattern::From).then(|| Patience::new(settings.receive_buffer));
         let worker = Rc::clone(worker);
         worker.open.set(worker.open.get() + 1);
         Connection { socket, worker, greeted, sent, sent_to, received, received_to, patience, close: None }
@@ -199,7 +199,7 @@ fn read(
             // Past the loop, which knows of no event yet. That of bytes found here comes later and finds nothing.
             let flags = if discards { RecvFlags::TRUNC } else { RecvFlags::empty() };
             let look = || retry_on_intr(|| recv(socket, &mut *room, flags)).map(|(_, bytes)| bytes);
-            Ok(patience.look(look)?)
+            Ok(patience.look(socket, look)?)
         }
         read => read,
     }

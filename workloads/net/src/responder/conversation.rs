@@ -185,7 +185,8 @@ impl Traffic<'_> {
 
     /// Receives up to the end.
     fn receive_all(self, buffer: &mut [u8]) -> (u64, End) {
-        let (mut received, mut patience) = (0, Patience::new(&self.run.settings));
+        let mut patience = Patience::with_low_water(self.stream, self.run.settings.receive_buffer);
+        let mut received = 0;
         loop {
             match self.receive(received, buffer, Some(&mut patience)) {
                 Ok(0) => return (received, End::Last),
@@ -266,7 +267,10 @@ impl Traffic<'_> {
             let received = retry_on_intr(|| recv(self.stream, &mut buffer[..], of_run | flags));
             received.map(|(_, bytes)| bytes)
         };
-        let mut found = patience.map_or(Err(Errno::AGAIN), |it| it.look(|| read(RecvFlags::DONTWAIT)));
+        let mut found = Err(Errno::AGAIN);
+        if let Some(patience) = patience {
+            found = patience.look(self.stream, || read(RecvFlags::DONTWAIT));
+        }
         if found == Err(Errno::AGAIN) {
             found = read(RecvFlags::empty());
         }
