@@ -1,5 +1,6 @@
 //! Users that share a queue, usually a ring: each has a buffer of it and one operation in flight.
 
+use std::io;
 use std::sync::Arc;
 use std::task::Context;
 
@@ -91,6 +92,12 @@ impl<Q: Queue> Group for QueueGroup<Q> {
                     } else {
                         member.queue(place, request, (program, queue));
                         fresh.push(place);
+                        // The disk works on these while the buffers of others are filled.
+                        if fresh.len() >= queue.together()
+                            && let Err(why) = submit(queue, fresh, context)
+                        {
+                            self.queue = Err(refusal(&why));
+                        }
                     }
                     return;
                 }
@@ -112,11 +119,11 @@ impl<Q: Queue> Group for QueueGroup<Q> {
 
     fn poll(&mut self, cx: &mut Context<'_>, members: &mut Members) {
         self.unable.drain(..).for_each(|place| members.end(place, Outcome::DriverFault));
-        let Ok(queue) = &mut self.queue else { return };
+        let Ok(queue) = &mut self.queue else { return self.lose(members) };
         if queue.poll_work(cx)
-            && let Err(why) = submit(queue, &mut self.fresh, members)
+            && let Err(why) = submit_all(queue, &mut self.fresh, members)
         {
-            self.queue = Err(format!("submit operations: {why}"));
+            self.queue = Err(refusal(&why));
             return self.lose(members);
         }
         while let Some(completion) = queue.completed() {
@@ -190,22 +197,31 @@ impl Member {
     }
 }
 
-/// Submits what is queued. The time of a call is that of each operation that it submitted.
-fn submit(queue: &mut impl Queue, fresh: &mut Vec<usize>, members: &mut Members) -> std::io::Result<()> {
+/// Submits what is queued and takes completions.
+fn submit_all(queue: &mut impl Queue, fresh: &mut Vec<usize>, members: &mut Members) -> io::Result<()> {
     if fresh.is_empty() {
         return queue.enter();
     }
-    for places in fresh.chunks(queue.together()) {
-        let context = members.context(places[0]);
-        let before = context.added(SUBMISSION);
-        let entered = context.timed(SUBMISSION, || queue.enter());
-        let took = context.added(SUBMISSION) - before;
-        let submitted = places.len() as u64;
-        members.add(SUBMISSION, took * (submitted - 1));
-        members.add(SUBMITTED, submitted);
-        members.add(CALLS, 1);
-        entered?;
+    while let Some(first) = fresh.first() {
+        submit(queue, fresh, members.context(*first))?;
     }
-    fresh.clear();
     Ok(())
+}
+
+/// Submits the operations of one call and counts it for one of them. The time of a call is that of each operation that it
+/// submitted.
+fn submit(queue: &mut impl Queue, fresh: &mut Vec<usize>, context: &mut OpContext) -> io::Result<()> {
+    let submitted = fresh.len().min(queue.together());
+    let before = context.added(SUBMISSION);
+    let entered = context.timed(SUBMISSION, || queue.enter());
+    let took = context.added(SUBMISSION) - before;
+    context.add(SUBMISSION, took * (submitted as u64 - 1));
+    context.add(SUBMITTED, submitted as u64);
+    context.add(CALLS, 1);
+    fresh.drain(..submitted);
+    entered
+}
+
+fn refusal(why: &io::Error) -> String {
+    format!("submit operations: {why}")
 }

@@ -5,6 +5,7 @@ mod exports;
 mod honesty;
 mod loads;
 mod stalls;
+mod submissions;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};

@@ -125,8 +125,8 @@ impl GroupFactory for StallingDisks {
     }
 }
 
-/// Reads at a rate with this many users at the most, over four stalls.
-fn reads(most_users: u32) -> OpStats {
+/// A program that only reads, and settings of an engine for it.
+pub(super) fn reading(open: Option<OpenLoop>) -> (Arc<Program>, Settings) {
     let plan = plan("disk.mix.Read = 1\n");
     let workload = Disk.of_plan(&plan).unwrap();
     let own = DiskPlan::of(&plan).clone();
@@ -150,13 +150,19 @@ fn reads(most_users: u32) -> OpStats {
         realtime: false,
         cores: Vec::new(),
         poll: Nanos::ZERO,
-        open: Some(OpenLoop {
-            start_of: StartOf::Operation,
-            arrivals: Arrivals::Constant,
-            most_users,
-            most_waiting: 10_000,
-        }),
+        open,
     };
+    (program, settings)
+}
+
+/// Reads at a rate with this many users at the most, over four stalls.
+fn reads(most_users: u32) -> OpStats {
+    let (program, settings) = reading(Some(OpenLoop {
+        start_of: StartOf::Operation,
+        arrivals: Arrivals::Constant,
+        most_users,
+        most_waiting: 10_000,
+    }));
     let disks = |timer| Groups::new(StallingDisks { timer, program: Arc::clone(&program), users: 64 });
     let mut simulation = Simulation::new(&settings, disks);
     simulation.ramp(RATE, Nanos::ZERO);
