@@ -1,6 +1,7 @@
 //! One connection of the driver: how far its messages are sent and received, and its close.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -9,6 +10,9 @@ use barograph_reactor::Socket;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, Shutdown, recv, shutdown, sockopt};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
+};
 
 use super::worker::Worker;
 use crate::ledger::Close;
@@ -18,6 +22,9 @@ use crate::wire::GREETING;
 
 /// Longest wait for the next bytes of a stream that was told to end.
 const PATIENCE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
+
+/// Longest wait for the end of such a stream. Through tiny buffers the message under way may take minutes.
+const LONGEST_DRAIN: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
 
 /// Most bytes of such a stream: more than the buffers of both ends hold.
 const MOST_DRAINED: u64 = 1 << 30;
@@ -166,6 +173,7 @@ impl Connection {
 
     /// Receives up to the end of the stream; false if the end does not come. The load is over, so it may block.
     fn drain(&mut self) -> bool {
+        let Ok(timer) = timer(LONGEST_DRAIN) else { return false };
         let limit = self.received.saturating_add(MOST_DRAINED);
         let mut buffer = self.worker.buffer.borrow_mut();
         while self.received < limit {
@@ -173,8 +181,10 @@ impl Connection {
                 Ok((_, 0)) => return true,
                 Ok((_, bytes)) => self.received += bytes as u64,
                 Err(Errno::AGAIN) => {
-                    let mut one = [PollFd::new(&self.socket, PollFlags::IN)];
-                    if !matches!(retry_on_intr(|| poll(&mut one, Some(&PATIENCE))), Ok(1..)) {
+                    let mut both =
+                        [PollFd::new(&self.socket, PollFlags::IN), PollFd::new(&timer, PollFlags::IN)];
+                    let is_silent = !matches!(retry_on_intr(|| poll(&mut both, Some(&PATIENCE))), Ok(1..));
+                    if is_silent || !both[1].revents().is_empty() {
                         break;
                     }
                 }
@@ -184,6 +194,14 @@ impl Connection {
         self.worker.has_given_up.set(true);
         false
     }
+}
+
+/// A descriptor that is readable after this time.
+fn timer(after: Timespec) -> rustix::io::Result<OwnedFd> {
+    let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?;
+    let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: after };
+    timerfd_settime(&timer, TimerfdTimerFlags::empty(), &once)?;
+    Ok(timer)
 }
 
 /// Reads or discards what is there, and looks for more with patience if there is nothing.
